@@ -1,0 +1,1 @@
+"""One module per pipeline stage: read artefacts and parameters, call pure functions, write artefacts."""

@@ -1,0 +1,52 @@
+"""split: task stream, parts and induced edges of one data set -> split.h5."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from taamctl.core import registry
+from taamctl.graph.canonical import content_hash
+from taamctl.runtime import artefacts
+from taamctl.runtime.job import Context, Job, Outcome, execute
+from taamctl.runtime.params import canonical
+from taamctl.stream.plan import Facts, Split, make_split
+
+CODE = ("core", "runtime", "graph", "stream", "datasets/_meta.py", "stages/split.py")
+
+
+def run(context: Context, dataset: str) -> Outcome:
+    """Split one data set."""
+    module = registry.load("taamctl.datasets", dataset)
+    own = context.params.plugin("datasets", dataset, module.META.params)
+    params = context.params.section("split")
+
+    def compute() -> None:
+        raw = module.load(context.data_root, own)
+        for note in raw.notes:
+            context.tell(f"split {dataset}: {note}")
+        split = make_split(raw, Facts(module.META.directed, module.META.unlabelled_as), params)
+        artefacts.create(output, "split", recorded, lambda writer: _fill(writer, split, dataset, content_hash(raw)))
+
+    output = context.layout.file("split", dataset)
+    recorded = {"dataset": canonical(own), "split": canonical(params)}
+    return execute(context, Job("split", dataset, recorded, (), (output,), (*CODE, f"datasets/{dataset}.py")), compute)
+
+
+def _fill(writer: artefacts.Writer, split: Split, dataset: str, graph_sha256: str) -> None:
+    writer.attribute("dataset", dataset)
+    writer.attribute("graph_sha256", graph_sha256)
+    writer.attribute("label_sha256", split.label_sha256)
+    dropped: list[dict[str, Any]] = [canonical(d) for d in split.dropped]
+    writer.attribute("account", json.dumps({"edges_stored": split.edges_before[0], "edges_used": split.edges_before[1],
+                                            "dropped": dropped, "unlabelled": split.unlabelled}))
+    writer.put("classes/label", split.stream.labels)
+    writer.put("classes/name", split.stream.class_names)
+    writer.put("classes/count", split.counts)
+    writer.put("stream/bounds", [(t.low, t.high) for t in split.stream.tasks])
+    writer.put("stream/offset", split.offset)
+    writer.put("nodes/orig_id", split.orig_id)
+    writer.put("nodes/y", split.y)
+    writer.put("edges/indptr", split.edges.indptr)
+    writer.put("edges/indices", split.edges.indices)
+    writer.put("account/table", split.table)

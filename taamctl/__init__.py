@@ -1,0 +1,1 @@
+"""taamctl: graph class-incremental learning as a staged, cacheable pipeline."""

@@ -1,0 +1,5 @@
+"""Run the command line with `python -m taamctl`."""
+
+from taamctl.cli.app import entry
+
+entry()

@@ -1,0 +1,52 @@
+"""`taamctl report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taamctl.cli import common
+
+
+def command(
+    datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
+    params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
+    also: Annotated[list[Path] | None, typer.Option("--also", help="Further output folders to put beside, such as another profile's.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every evaluation that is there, not only those of the run section.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print report.json on stdout.")] = False,
+    force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
+) -> None:
+    """Gather evaluations into tables (Markdown, CSV, JSON) and pictures, and print the table."""
+    from taamctl.stages import report
+
+    context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=force, no_wait=no_wait,
+                                  quiet=quiet or as_json, datasets=datasets, methods=methods, seeds=seeds)
+    paths = report.layouts([outputs, *(also or [])]) if everything or also else None
+    outcome = report.run(context, paths)
+    if as_json:
+        print(outcome.path.read_text(encoding="utf-8"), end="")
+    else:
+        show(outcome.path, context.params.section("report").decimals)
+
+
+def show(path: Path, decimals: int) -> None:
+    """Print a report's rows as a terminal table on stdout."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from taamctl.report import render
+    from taamctl.runtime.artefacts import read_json
+
+    rows = read_json(path, "taamctl report")["rows"]
+    table = Table(box=None, pad_edge=False)
+    for i, name in enumerate(render.COLUMNS):
+        table.add_column(name, justify="right" if "%" in name or name in ("AF", "cost (M floats)") else "left", overflow="fold",
+                         no_wrap=i < 2)
+    for row in rows:
+        table.add_row(*render.cells(row, decimals))
+    out = Console()
+    out.print(table)
+    for line in render.conditions(rows):
+        out.print(line, highlight=False, markup=False, style="dim")

@@ -1,0 +1,57 @@
+"""`taamctl run`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from taamctl.cli import common
+
+if TYPE_CHECKING:
+    from taamctl.runtime.job import Context
+
+
+def command(
+    datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Reading of the modulated methods: release, text or strict_gcil.")] = None,
+    params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
+    data_root: common.DataRoot = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array on stdout: an object per (data set, method, seed).")] = False,
+    force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
+) -> None:
+    """Walk all stages in this process, reuse what is already there, and print the result. Needs neither DVC nor a checkout."""
+    changes = [*(overrides or []), *([f"methods.{m}.profile={profile}" for m in ("taam", "taam_l")] if profile else [])]
+    context = common.make_context(params=params, overrides=changes, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
+                                  quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True)
+    path = walk(context)
+    if as_json:
+        print(json.dumps([_result(context, *run) for run in common.grid(context)], indent=1, allow_nan=False))
+    else:
+        from taamctl.cli.report import show
+
+        show(path, context.params.section("report").decimals)
+
+
+def walk(context: Context) -> Any:
+    """Run every stage of the `run` section and return the report's path."""
+    from taamctl.stages import eval as evaluate
+    from taamctl.stages import infer, precompute, report, split, train
+
+    for dataset in context.params.section("run").datasets:
+        split.run(context, dataset)
+        precompute.run(context, dataset)
+    for run in common.grid(context):
+        for stage in (train, infer, evaluate):
+            stage.run(context, *run)
+    return report.run(context).path
+
+
+def _result(context: Context, dataset: str, method: str, seed: int) -> dict[str, Any]:
+    from taamctl.report import collect
+
+    row = collect.run_row(context.layout.file("eval", dataset, method, seed))
+    keys = ("dataset", "method", "seed", "profile", "scope", "averaging", "unit", "protocol", "split", "aa", "af", "bwt",
+            "task_id_accuracy", "task_id", "matrix", "aa_by_scope", "af_by_scope", "parameters", "flags", "sha256")
+    return {**{key: row[key] for key in keys}, **collect.costs(context.layout, dataset, method, seed)}

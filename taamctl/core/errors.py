@@ -1,0 +1,45 @@
+"""The one error a user sees: what went wrong, then the command or edit that mends it."""
+
+from __future__ import annotations
+
+import os
+
+
+class TaamctlError(Exception):
+    """A fault in the call or its inputs, shown as `error: ...` and `hint: ...` without a traceback.
+
+    Args:
+        message: what is wrong, where, and the offending value.
+        hint: the command or edit that mends it; empty where there is none.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class CheckFailed(TaamctlError):
+    """A check ran and says no (exit code 1), as opposed to a call that could not be carried out."""
+
+    exit_code = 1
+
+
+def explain_os_error(error: OSError, path: object) -> TaamctlError:
+    """Turn an operating-system error on `path` into one line that names the path and the way out."""
+    import errno
+
+    reason = error.strerror or str(error)
+    code = error.errno
+    text = str(error)
+    if code == errno.ENOSPC or "No space left" in text or "errno = 28" in text:
+        return TaamctlError(f"no space left on the device while writing {path}",
+                            "free some space or pass --outputs DIR on another disk, then run the same command again")
+    if code == errno.EDQUOT or "errno = 122" in text:
+        return TaamctlError(f"disk quota exceeded while writing {path}", "free some space, then run the same command again")
+    if code in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return TaamctlError(f"cannot write {path}: {os.strerror(code)}",
+                            "make that folder writable, or pass --outputs DIR to write somewhere else")
+    return TaamctlError(f"cannot write {path}: {reason}", "")

@@ -1,0 +1,238 @@
+"""The vocabulary: graphs, tasks, task streams, query graphs and predictions. Shapes and dtypes are checked on construction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+
+if TYPE_CHECKING:
+    import torch
+
+PARTS = ("train", "val", "test")
+SCOPES = ("all_seen", "up_to_task", "task_only")
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class CSR:
+    """A sparse matrix in compressed rows.
+
+    Attributes:
+        indptr: [rows + 1] int64, row boundaries.
+        indices: [nnz] int32, column ids, increasing and unique inside a row.
+        data: [nnz] float32, or None where every stored entry is 1.
+        shape: (rows, columns).
+    """
+
+    indptr: Array
+    indices: Array
+    data: Array | None
+    shape: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        rows, columns = self.shape
+        if self.indptr.shape != (rows + 1,) or self.indptr.dtype != np.int64:
+            raise TaamctlError(f"CSR row pointer is {self.indptr.dtype} {self.indptr.shape}, expected int64 ({rows + 1},)")
+        if self.indices.dtype != np.int32 or self.indices.ndim != 1:
+            raise TaamctlError(f"CSR column ids are {self.indices.dtype} {self.indices.shape}, expected int32 (nnz,)")
+        if int(self.indptr[-1]) != len(self.indices):
+            raise TaamctlError(f"CSR row pointer ends at {int(self.indptr[-1])} but {len(self.indices)} entries are stored")
+        if self.data is not None and (self.data.dtype != np.float32 or self.data.shape != self.indices.shape):
+            raise TaamctlError(f"CSR values are {self.data.dtype} {self.data.shape}, expected float32 {self.indices.shape}")
+        if len(self.indices) and (int(self.indices.min()) < 0 or int(self.indices.max()) >= columns):
+            raise TaamctlError(f"CSR column ids lie outside 0..{columns - 1}")
+
+    @property
+    def nnz(self) -> int:
+        """Return the number of stored entries."""
+        return len(self.indices)
+
+    def rows(self, low: int, high: int) -> CSR:
+        """Return rows [low, high) as views into this matrix."""
+        a, b = int(self.indptr[low]), int(self.indptr[high])
+        data = None if self.data is None else self.data[a:b]
+        return CSR(self.indptr[low:high + 1] - a, self.indices[a:b], data, (high - low, self.shape[1]))
+
+
+@dataclass(frozen=True)
+class NodeGraph:
+    """A whole graph as a data set delivers it, after its reader brought it into one documented node order.
+
+    Attributes:
+        name: the data set's name.
+        adjacency: [N, N] binary; row v holds the nodes u with an edge u -> v, so a row receives messages.
+        features: [N, F] float32, dense or CSR.
+        labels: [N] int64 in 0..C-1; -1 marks an unlabelled node.
+        class_names: C names, in label order.
+        notes: what the reader had to say about the raw data (casts, dropped duplicates), for the report.
+    """
+
+    name: str
+    adjacency: CSR
+    features: Array | CSR
+    labels: Array
+    class_names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = self.adjacency.shape[0]
+        if self.adjacency.shape != (n, n):
+            raise TaamctlError(f"{self.name}: the adjacency is {self.adjacency.shape}, expected a square matrix")
+        if self.features.shape[0] != n or len(self.features.shape) != 2:
+            raise TaamctlError(f"{self.name}: {self.features.shape[0]} feature rows for {n} nodes",
+                               "every node needs one feature row; check that both files come from the same graph")
+        if self.labels.shape != (n,) or self.labels.dtype != np.int64:
+            raise TaamctlError(f"{self.name}: labels are {self.labels.dtype} {self.labels.shape}, expected int64 ({n},)")
+        if n and (int(self.labels.min()) < -1 or int(self.labels.max()) >= len(self.class_names)):
+            raise TaamctlError(f"{self.name}: labels lie outside -1..{len(self.class_names) - 1}")
+        values = self.features.data if isinstance(self.features, CSR) else self.features
+        if isinstance(self.features, np.ndarray) and self.features.dtype != np.float32:
+            raise TaamctlError(f"{self.name}: features are {self.features.dtype}, expected float32")
+        if values is not None and not np.isfinite(values).all():
+            self._refuse_non_finite()
+
+    def _refuse_non_finite(self) -> None:
+        """Name the first NaN or Inf by row and column."""
+        x = self.features
+        if isinstance(x, CSR):
+            assert x.data is not None
+            at = int(np.flatnonzero(~np.isfinite(x.data))[0])
+            row, column, value = int(np.searchsorted(x.indptr, at, side="right")) - 1, int(x.indices[at]), x.data[at]
+        else:
+            row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(x)))
+            value = x[row, column]
+        raise TaamctlError(f"{self.name}: feature {value} at row {row}, column {column}",
+                           "features must be finite; repair or drop that row in the raw data")
+
+    @property
+    def num_nodes(self) -> int:
+        """Return N."""
+        return int(self.adjacency.shape[0])
+
+    @property
+    def num_features(self) -> int:
+        """Return F."""
+        return int(self.features.shape[1])
+
+
+@dataclass(frozen=True)
+class Task:
+    """Classes learned together: the stream's class ids [low, high)."""
+
+    index: int
+    low: int
+    high: int
+
+    @property
+    def classes(self) -> range:
+        """Return the task's class ids in stream order."""
+        return range(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class TaskStream:
+    """The ordered tasks, and how stream class ids map back to the data set's labels.
+
+    Attributes:
+        tasks: T tasks, contiguous and disjoint, covering 0..C-1.
+        labels: C original label ids, in stream order.
+        class_names: C names, in stream order.
+    """
+
+    tasks: tuple[Task, ...]
+    labels: tuple[int, ...]
+    class_names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        at = 0
+        for i, task in enumerate(self.tasks):
+            if task.index != i or task.low != at or task.high <= task.low:
+                raise TaamctlError(f"task {i} owns classes [{task.low}, {task.high}) but should start at {at}")
+            at = task.high
+        if at != len(self.labels) or at != len(self.class_names):
+            raise TaamctlError(f"tasks cover {at} classes, {len(self.labels)} labels and {len(self.class_names)} names")
+
+    @property
+    def num_classes(self) -> int:
+        """Return C, the classes in the stream (dropped ones not counted)."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class StreamInfo:
+    """What a method may know before it learns: sizes only.
+
+    Attributes:
+        num_features: F.
+        bounds: per task its class ids (low, high).
+    """
+
+    num_features: int
+    bounds: tuple[tuple[int, int], ...]
+
+    @property
+    def num_tasks(self) -> int:
+        """Return T."""
+        return len(self.bounds)
+
+    @property
+    def num_classes(self) -> int:
+        """Return C."""
+        return self.bounds[-1][1]
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """One task's training part, as a method sees it.
+
+    Attributes:
+        task: index and class range.
+        h: [N, F] float32, H = S^2 X of the training graph alone.
+        y: [N] int64, stream class ids in [task.low, task.high).
+        deg: [N] float32, in-degrees with the self-loop.
+        extras: optional cached arrays (raw features, edges) for methods that declare a need for them.
+    """
+
+    task: Task
+    h: torch.Tensor
+    y: torch.Tensor
+    deg: torch.Tensor
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.h.ndim != 2 or self.h.shape[0] != self.y.shape[0] or self.deg.shape != self.y.shape:
+            raise TaamctlError(f"task {self.task.index}: features {tuple(self.h.shape)}, labels {tuple(self.y.shape)} and "
+                               f"degrees {tuple(self.deg.shape)} do not fit together")
+
+
+@dataclass(frozen=True)
+class QueryGraph:
+    """What a task-ID decision and predictions are made for. It has neither labels nor a task index, so neither can leak.
+
+    Attributes:
+        h: [N, F] float32, H = S^2 X of the query graph alone.
+        deg: [N] float32.
+    """
+
+    h: torch.Tensor
+    deg: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predicted class ids of one query graph, for every logit scope.
+
+    Attributes:
+        labels: scope -> [N] int64 stream class ids.
+    """
+
+    labels: Mapping[str, torch.Tensor]
+
+    def __post_init__(self) -> None:
+        if set(self.labels) != set(SCOPES):
+            raise TaamctlError(f"a prediction needs the scopes {', '.join(SCOPES)}, got {', '.join(sorted(self.labels))}")

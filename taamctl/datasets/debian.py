@@ -1,0 +1,36 @@
+"""Debian packages: what needs what, and which section a package belongs to. Ships with taamctl, no download."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from taamctl.core.types import NodeGraph
+from taamctl.datasets._meta import Meta
+from taamctl.graph.npz import read_npz
+from taamctl.graph.raw import check_size
+
+FILE = "debian_bookworm.npz"
+META = Meta(
+    nodes=63_320, edges=291_226, features=1_024, classes=53,
+    licence="package facts, words hashed",
+    citation="The Debian Project (2023). Debian 12 `bookworm`, package index.",
+    homepage="https://www.debian.org/releases/bookworm/",
+    order="packages by name, as in the embedded file",
+)
+
+
+def load(root: Path | None, params: None = None) -> NodeGraph:
+    """Return the embedded graph: node = binary package, edge u -> v = u needs v, label = section.
+
+    Args:
+        root: not used.
+        params: not used.
+
+    Returns:
+        63,320 nodes; features [N, 1024] CSR float32, hashed words of the description, 1 where a word is present.
+    """
+    where = f"the embedded {FILE}"
+    with resources.files("taamctl.datasets").joinpath(FILE).open("rb") as stream:
+        graph = read_npz("debian", stream, where)
+    return check_size(graph, META.nodes, META.features, where)

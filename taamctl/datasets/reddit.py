@@ -1,0 +1,65 @@
+"""Reddit: posts of September 2014, joined where one user commented on both, word vectors, 41 communities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array, NodeGraph
+from taamctl.datasets._meta import Meta, RawFile
+from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.graph.npz import read_arrays
+from taamctl.graph.raw import check_size, clean_labels, default_class_names, dense_features, reading
+from taamctl.runtime.fetch import Source, locate, places
+
+FILE, EDGES = "reddit_data.npz", "reddit_graph.npz"
+LAYOUTS = places(
+    ("reddit", "", "Reddit/raw", "reddit/raw", "raw", "reddit_*"),
+    (FILE,),
+    ("reddit/reddit.zip", "reddit.zip"),
+)
+META = Meta(
+    nodes=232_965, edges=114_615_892, features=602, classes=41,
+    licence="not stated",
+    citation="Hamilton, Ying, Leskovec (2017). Inductive Representation Learning on Large Graphs. NIPS.",
+    homepage="https://snap.stanford.edu/graphsage/",
+    order="raw file order",
+    files=(RawFile("reddit.zip", "https://data.dgl.ai/dataset/reddit.zip"),),
+)
+
+
+def load(root: Path | None, params: None = None) -> NodeGraph:
+    """Return Reddit with its edges as stored, which is in both directions and without self-loops.
+
+    Args:
+        root: data root; None for the default folder.
+        params: not used.
+
+    Returns:
+        232,965 nodes, 114,615,892 entries; features [N, 602] float32, dense.
+    """
+    source = locate(root, "reddit", LAYOUTS, "reddit.zip")
+    with source.open() as stream:
+        data = read_arrays(stream, str(source), ("feature", "label"))
+    features, notes = dense_features(data.pop("feature"), str(source))
+    labels, label_notes = clean_labels(data["label"], str(source))
+    tail, head = _edges(source.sibling(EDGES))
+    adjacency, edge_notes = adjacency_from_edges(tail, head, len(labels), "reddit")
+    graph = NodeGraph("reddit", adjacency, features, labels, default_class_names(META.classes),
+                      (*edge_notes, *notes, *label_notes))
+    return check_size(graph, META.nodes, META.features, str(source))
+
+
+def _edges(source: Source) -> tuple[Array, Array]:
+    """Return the row and column ids of a matrix that scipy saved, as coordinates or as compressed rows."""
+    where = str(source)
+    with source.open() as stream:
+        arrays = read_arrays(stream, where, ("shape",), ("row", "col", "indices", "indptr"))
+    if {"row", "col"} <= arrays.keys():
+        return arrays["row"], arrays["col"]
+    if not {"indices", "indptr"} <= arrays.keys():
+        raise TaamctlError(f"{where}: neither row and col nor indices and indptr; expected a sparse matrix")
+    with reading(where):
+        return np.repeat(np.arange(len(arrays["indptr"]) - 1), np.diff(arrays["indptr"])), arrays["indices"]

@@ -1,0 +1,63 @@
+"""Everything that is reported of one (data set, method, seed): matrices for all scopes, task-ID accuracy, cost. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.types import SCOPES, Array
+from taamctl.evaluation import cost, matrix
+
+AVERAGINGS = ("balanced", "micro")
+
+
+def scope_summary(y: Array, task: Array, predicted: Array, bounds: Array) -> dict[str, Any]:
+    """Return, per averaging, the accuracy matrix, AA, AA after every stage, BWT and AF of one logit scope."""
+    out: dict[str, Any] = {}
+    for averaging in AVERAGINGS:
+        m = matrix.accuracy_matrix(y, task, predicted, bounds, averaging)
+        out[averaging] = {"matrix": m, "aa": matrix.average_accuracy(m), "aa_curve": matrix.accuracy_curve(m),
+                          "bwt": matrix.backward_transfer(m), "af": matrix.average_forgetting(m)}
+    return out
+
+
+def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str) -> dict[str, Any]:
+    """Return one part's summary.
+
+    Args:
+        arrays: y, task, decision, margin and one array per scope, as in the `infer` artefact.
+        kind: how the method gets its task IDs: `inferred`, `given` or `none`.
+    """
+    y, task, choice = arrays["y"], arrays["task"], arrays["decision"]
+    accuracy = matrix.task_id_accuracy(choice)
+    margins = arrays["margin"][-1]
+    return {
+        "nodes": len(y),
+        "scopes": {scope: scope_summary(y, task, arrays[scope], bounds) for scope in SCOPES},
+        "class_recall": {scope: matrix.class_recall(y, arrays[scope][-1], int(bounds[-1][1])) for scope in SCOPES},
+        "task_id": {"kind": kind, "accuracy": accuracy[-1], "accuracy_by_stage": accuracy, "decisions": choice,
+                    "smallest_margin": np.nanmin(margins) if (~np.isnan(margins)).any() else np.nan},
+    }
+
+
+def flags(y: Array, bounds: Array, class_names: list[str]) -> list[str]:
+    """Name the classes without a test node: they are left out of every mean."""
+    counts = np.bincount(y, minlength=int(bounds[-1][1]))
+    return [f"class {class_names[c]} has no test node and is left out of the means" for c in np.flatnonzero(counts == 0)]
+
+
+def costs(stored: Mapping[str, int], num_features: int, num_tasks: int, prototype_width: int, kind: str) -> dict[str, int]:
+    """Return the additional cost in float32 words, by the paper's rule and in full."""
+    prototypes = num_tasks * prototype_width if kind == "inferred" else 0
+    base = (stored["parameters"], stored["rows"], num_features)
+    return {"extra_paper": cost.paper(*base), "extra_full": cost.full(*base, stored["uncounted"], prototypes)}
+
+
+def split_policy(split: Mapping[str, Any]) -> str:
+    """Describe the split in a few words, for every row of every table."""
+    order = "natural class order" if split["class_order"] == "natural" else f"class order seed {split['order_seed']}"
+    node_order = "" if split["node_order"] == "file" else ", reader node order"
+    shares = "/".join(f"{100 * split[p]:g}" for p in ("train", "val", "test"))
+    return f"{shares} per class, split seed {split['seed']} (same for all seeds), {order}{node_order}"

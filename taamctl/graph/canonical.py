@@ -1,0 +1,126 @@
+"""Bring a raw edge list into one canonical form: binary, sorted, duplicate-free compressed rows."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import CSR, Array, NodeGraph
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+
+def adjacency_from_edges(source: Array, target: Array, num_nodes: int, name: str) -> tuple[CSR, tuple[str, ...]]:
+    """Build the binary adjacency of a directed edge list; row v holds the sources of the edges that end in v.
+
+    Args:
+        source, target: [E] integers of any width.
+        num_nodes: N.
+        name: data set name, for messages.
+
+    Returns:
+        The adjacency, and notes on what was changed (duplicates dropped).
+
+    Raises:
+        TaamctlError: an id that is no integer, negative, or >= N; the message names the edge.
+    """
+    source, target = (_ids(a, name) for a in (source, target))
+    if source.shape != target.shape:
+        raise TaamctlError(f"{name}: {len(source)} edge sources but {len(target)} targets")
+    for ids in (source, target):
+        wrong = np.flatnonzero((ids < 0) | (ids >= num_nodes))
+        if len(wrong):
+            at = int(wrong[0])
+            raise TaamctlError(f"{name}: edge {at} is ({source[at]}, {target[at]}) but node ids run from 0 to {num_nodes - 1}",
+                               "check that the edge list and the node table come from the same graph")
+    key = target.astype(np.int64) * num_nodes + source
+    if len(key) and (np.diff(key) <= 0).any():
+        key = np.unique(key)
+    dropped = len(source) - len(key)
+    notes = (f"{dropped:,} duplicate edges dropped",) if dropped else ()
+    row, column = np.divmod(key, num_nodes) if num_nodes else (key, key)
+    indptr = np.zeros(num_nodes + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=num_nodes), out=indptr[1:])
+    return CSR(indptr, column.astype(np.int32), None, (num_nodes, num_nodes)), notes
+
+
+def _ids(values: Array, name: str) -> Array:
+    values = np.asarray(values)
+    if values.dtype.kind in "iu":
+        return values
+    if values.dtype.kind == "f" and np.array_equal(values, np.floor(values)):
+        return values.astype(np.int64)
+    raise TaamctlError(f"{name}: edge ids are {values.dtype}, expected whole numbers")
+
+
+def to_scipy(matrix: CSR, dtype: Any = np.float32) -> sp.csr_matrix:
+    """Return `matrix` as a scipy CSR matrix; entries without a stored value are 1."""
+    import scipy.sparse as sp
+
+    data = np.ones(matrix.nnz, dtype) if matrix.data is None else matrix.data.astype(dtype, copy=False)
+    return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def from_scipy(matrix: Any, *, binary: bool = False) -> CSR:
+    """Return a scipy sparse matrix as canonical CSR: sorted, duplicates summed, explicit zeros dropped, float32."""
+    import scipy.sparse as sp
+
+    m = sp.csr_matrix(matrix, copy=True)
+    m.sum_duplicates()
+    m.eliminate_zeros()
+    m.sort_indices()
+    data = None if binary else m.data.astype(np.float32)
+    return CSR(m.indptr.astype(np.int64), m.indices.astype(np.int32), data, (int(m.shape[0]), int(m.shape[1])))
+
+
+def transpose(matrix: CSR) -> CSR:
+    """Return the transpose of a binary matrix, rows sorted."""
+    m = to_scipy(matrix, np.int8).T.tocsr()
+    m.sort_indices()
+    return CSR(m.indptr.astype(np.int64), m.indices.astype(np.int32), None, (matrix.shape[1], matrix.shape[0]))
+
+
+def symmetrise(adjacency: CSR) -> CSR:
+    """Return the union of a binary adjacency and its transpose."""
+    m = to_scipy(adjacency, np.int8)
+    return from_scipy(m.maximum(m.T), binary=True)
+
+
+def self_loops(adjacency: CSR) -> int:
+    """Count the stored self-loops."""
+    rows = np.repeat(np.arange(adjacency.shape[0], dtype=np.int32), np.diff(adjacency.indptr))
+    return int((rows == adjacency.indices).sum())
+
+
+def permute_nodes(graph: NodeGraph, order: Array) -> NodeGraph:
+    """Return `graph` with node i being the old node `order[i]`."""
+    m = to_scipy(graph.adjacency, np.int8)[order][:, order]
+    x = graph.features
+    features = x[order] if isinstance(x, np.ndarray) else from_scipy(to_scipy(x)[order])
+    return NodeGraph(graph.name, from_scipy(m, binary=True), features, graph.labels[order], graph.class_names, graph.notes)
+
+
+def reader_order(adjacency: CSR) -> Array:
+    """Return the node order that DGL's readers use: reverse Cuthill-McKee on the edges as stored.
+
+    Source: dgl.reorder_graph(node_permute_algo="rcmk"), which calls the same scipy routine on the out-adjacency.
+    """
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    return np.asarray(reverse_cuthill_mckee(to_scipy(transpose(adjacency), np.int8)), np.int64)
+
+
+def content_hash(graph: NodeGraph) -> str:
+    """Return a sha256 over the graph's edges, features and labels: the same whichever file layout they came from."""
+    digest = hashlib.sha256()
+    x = graph.features
+    parts = (x,) if isinstance(x, np.ndarray) else (x.indptr, x.indices, x.data)
+    for array in (graph.adjacency.indptr, graph.adjacency.indices, *parts, graph.labels):
+        if array is not None:
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -1,0 +1,66 @@
+"""The training loop that all gradient-trained methods share: Adam, a fixed number of epochs, full batch or node batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from taamctl.core.progress import Progress
+from taamctl.core.types import Array
+from taamctl.learning.params import TrainParams
+
+Loss = Callable[[torch.Tensor | None], torch.Tensor]
+
+
+def adam(parameters: Sequence[torch.Tensor], train: TrainParams) -> torch.optim.Adam:
+    """Return Adam with the L2 term inside the gradient (not decoupled)."""
+    return torch.optim.Adam(list(parameters), lr=train.lr, weight_decay=train.weight_decay)
+
+
+def fit(optimiser: torch.optim.Optimizer, loss: Loss, num_rows: int, train: TrainParams, generator: torch.Generator,
+        progress: Progress, device: torch.device) -> Array:
+    """Minimise `loss` for `train.epochs` epochs and return the mean loss of each, [epochs] float32.
+
+    Args:
+        loss: takes the rows of a batch ([B] int64 on `device`), or None for all of them.
+        num_rows: training rows N.
+        generator: CPU generator of the batch order.
+    """
+    batched = 0 < train.node_batch < num_rows
+    history: list[torch.Tensor] = []
+    for _ in range(train.epochs):
+        batches: Sequence[torch.Tensor | None] = [None]
+        if batched:
+            batches = torch.randperm(num_rows, generator=generator).to(device).split(train.node_batch)
+        total = torch.zeros((), device=device)
+        for rows in batches:
+            optimiser.zero_grad(set_to_none=True)
+            value = loss(rows)
+            value.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            total += value.detach() * (num_rows if rows is None else len(rows))
+        history.append(total / num_rows)
+        progress.advance()
+    return np.asarray(torch.stack(history).cpu().numpy(), np.float32)
+
+
+def optimiser_state(optimiser: torch.optim.Optimizer) -> dict[str, Array]:
+    """Return Adam's moments and step counts as arrays, `adam/<parameter>/<name>`."""
+    found: dict[str, Array] = {}
+    for index, values in optimiser.state_dict()["state"].items():
+        for name, value in values.items():
+            found[f"adam/{index}/{name}"] = np.array(value.detach().cpu().numpy())
+    return found
+
+
+def restore_optimiser(optimiser: torch.optim.Optimizer, arrays: dict[str, Array]) -> None:
+    """Install what `optimiser_state` returned."""
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for key, array in arrays.items():
+        _, index, name = key.split("/")
+        state.setdefault(int(index), {})[name] = torch.from_numpy(np.array(array))
+    whole = optimiser.state_dict()
+    whole["state"] = state
+    optimiser.load_state_dict(whole)

@@ -1,0 +1,134 @@
+"""What TAAM and TAAM-L share: a frozen random backbone, one modulator and one block of classifier rows per task."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from taamctl.core.progress import SILENT, Progress
+from taamctl.core.seeding import torch_generator
+from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
+from taamctl.learning import loop, loss
+from taamctl.learning.method import Method, State, Stored, to_arrays, to_tensors
+from taamctl.learning.params import TrainParams
+from taamctl.models import heads, modulators
+from taamctl.models.backbones import FrozenBackbone
+
+# profile -> (which classifier rows are trained, which classes the loss ranges over, logit scope of the headline number)
+PROFILES = {"release": ("none", "seen", "up_to_task"), "text": ("new_rows", "new_classes", "task_only"),
+            "strict_gcil": ("new_rows", "seen", "all_seen")}
+
+
+class ModulatedMethod(Method):
+    """A Neural Synapse Modulator per task over the frozen backbone. `params` needs the field `profile`.
+
+    release: no classifier row is ever trained, the loss ranges over all classes seen, predictions over the classes up to the
+    inferred task. text: the new rows are trained, loss and prediction range over the task's own classes. strict_gcil: new rows
+    trained, loss and prediction over all classes seen. Source: TAAM (2026), released code, text, and neither.
+    """
+
+    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+        super().__init__(params, info, train, seed, device)
+        self._rows, self._range, self._scope = PROFILES[params.profile]
+        self._backbone = FrozenBackbone.draw(info.num_features, seed).to(device)
+        self._weights: list[modulators.Weights] = []
+        self._head: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self._latest: tuple[modulators.Weights, tuple[torch.Tensor, torch.Tensor]] | None = None
+
+    @abstractmethod
+    def draw(self, generator: torch.Generator) -> modulators.Weights:
+        """Draw one task's modulator."""
+
+    @property
+    def independent(self) -> bool:
+        """Tell whether tasks are independent: trained rows of earlier tasks enter a loss over all classes seen."""
+        return self._rows == "none" or self._range == "new_classes"
+
+    @property
+    def scope(self) -> str:
+        """Return the profile's logit scope."""
+        return self._scope
+
+    @property
+    def variant(self) -> str:
+        """Return the profile."""
+        return str(self.params.profile)
+
+    def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
+        """Train one modulator (and its classifier rows where the profile says so) on one task."""
+        data, k = tasks[-1], tasks[-1].task.index
+        low, high = self.info.bounds[k]
+        weights = {n: w.to(self.device).requires_grad_() for n, w in self.draw(torch_generator(self.seed, "modulator", k)).items()}
+        new = self._new_rows(k)
+        trained = list(weights.values())
+        if self._rows == "new_rows":
+            trained += [r.requires_grad_() for r in new]
+        first = low if self._range == "new_classes" else 0
+        old = [] if first == low else [self._rows_of(i) for i in range(k)]
+        h, y = data.h.to(self.device), data.y.to(self.device)
+        ln, base, w1 = modulators.normalised(h), functional.linear(h, self._backbone.w1), self._backbone.w1
+        node_weights = loss.node_weights(y, self.info.num_classes, self.train.balance)
+
+        def objective(rows: torch.Tensor | None) -> torch.Tensor:
+            parts = (h, ln, base, y, node_weights) if rows is None else (h[rows], ln[rows], base[rows], y[rows], node_weights[rows])
+            hidden = modulators.modulated_product(weights, parts[0], parts[1], parts[2], w1)
+            weight, bias = _stack([*old, new])
+            return loss.weighted_cross_entropy(self._backbone.logits(hidden, weight, bias), parts[3] - first, parts[4])
+
+        history = loop.fit(loop.adam(trained, self.train), objective, len(y), self.train,
+                           torch_generator(self.seed, "batches", k), progress, self.device)
+        self._latest = ({n: w.detach() for n, w in weights.items()}, (new[0].detach(), new[1].detach()))
+        if k == len(self._weights):
+            self._weights.append(self._latest[0])
+            self._head.append(self._latest[1])
+        return history
+
+    def _new_rows(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+        weight, bias = heads.draw_rows(self.seed, k, *self.info.bounds[k])
+        return weight.to(self.device), bias.to(self.device)
+
+    def _rows_of(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return an earlier task's rows: as learned, or redrawn from the seed where rows are never trained."""
+        return self._head[k] if self._rows == "new_rows" else self._new_rows(k)
+
+    def shared(self) -> dict[str, Array]:
+        """Return the frozen backbone."""
+        return to_arrays({"w1": self._backbone.w1, "w2": self._backbone.w2})
+
+    def state(self) -> dict[str, Array]:
+        """Return the task's modulator and classifier rows."""
+        assert self._latest is not None
+        weights, (head, bias) = self._latest
+        return to_arrays({**{f"nsm/{n}": w for n, w in weights.items()}, "head/weight": head, "head/bias": bias})
+
+    def load(self, shared: State, states: Sequence[State], training: State | None = None) -> None:
+        """Install backbone, modulators and classifier rows of tasks 0..len(states) - 1."""
+        if shared:
+            tensors = to_tensors(shared, self.device)
+            self._backbone = FrozenBackbone(tensors["w1"], tensors["w2"])
+        self._weights, self._head = [], []
+        for state in states:
+            tensors = to_tensors(state, self.device)
+            self._weights.append({n.removeprefix("nsm/"): t for n, t in tensors.items() if n.startswith("nsm/")})
+            self._head.append((tensors["head/weight"], tensors["head/bias"]))
+
+    def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
+        """Return the logits of all classes seen under the modulator of `task_id`."""
+        h = query.h.to(self.device)
+        hidden = modulators.modulated_product(self._weights[task_id], h, modulators.normalised(h),
+                                              functional.linear(h, self._backbone.w1), self._backbone.w1)
+        return self._backbone.logits(hidden, *_stack(self._head))
+
+    def stored(self, class_sizes: Array) -> Stored:
+        """Return modulators of all tasks, the classifier with bias, and the 2F of the shared (never trained) LayerNorm."""
+        per_task = sum(w.numel() for w in self.draw(torch_generator(self.seed, "modulator", 0)).values())
+        f, c = self.info.num_features, self.info.num_classes
+        return Stored(parameters=self.info.num_tasks * per_task + 257 * c + 2 * f)
+
+
+def _stack(blocks: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.cat([w for w, _ in blocks]), torch.cat([b for _, b in blocks])

@@ -1,0 +1,35 @@
+"""Predict every task's query graph at every stage of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from taamctl.core.types import SCOPES, Array, QueryGraph
+from taamctl.learning.method import Method, State
+
+
+def predict_stream(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array) -> dict[str, Array]:
+    """Return scope -> [T, N] int32 predicted classes, the queries' rows one after the other; -1 where there is no prediction.
+
+    Args:
+        states: per stage what the method kept of it.
+        queries: T query graphs.
+        choice: [T, T] task chosen at a stage for a query graph; -1 for none.
+    """
+    ends = np.cumsum([len(q.h) for q in queries])
+    out = {scope: np.full((len(queries), int(ends[-1])), -1, np.int32) for scope in SCOPES}
+    shared = method.shared()
+    for stage in range(len(queries)):
+        if not method.trains(stage):
+            continue
+        method.load(shared, states[:stage + 1])
+        for j in range(stage + 1):
+            chosen = int(choice[stage, j])
+            if chosen < 0 or not len(queries[j].h):
+                continue
+            made = method.predict(queries[j], chosen)
+            for scope in SCOPES:
+                out[scope][stage, ends[j] - len(queries[j].h):ends[j]] = made.labels[scope].cpu().numpy()
+    return out

@@ -1,0 +1,97 @@
+"""Task-ID inference: a graph's profile is compared with one prototype per task seen so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.learning.params import InferParams
+
+
+def amp_weights(hop: int, alpha: float) -> Array:
+    """Return the weights of mean(S^j X), j = 0..hop, in the mean of AMP level `hop`.
+
+    Z^0 = X, Z^i = (1 - alpha) S Z^(i-1) + alpha X, hence Z^i = (1 - alpha)^i S^i X + alpha sum_{j<i} (1 - alpha)^j S^j X.
+    Source: TAAM (2026), Algorithm 1, Eqs. 4-6.
+    """
+    powers = (1 - alpha) ** np.arange(hop + 1, dtype=np.float64)
+    weights = alpha * powers
+    weights[hop] = powers[hop]
+    return weights
+
+
+def profile(hop_mean: Array, ls_mean: Array, params: InferParams) -> Array:
+    """Return one graph's profile as a float64 vector.
+
+    Args:
+        hop_mean: [J, F] means of S^j X. ls_mean: [2, F], with and without the trailing D^-1/2.
+
+    Raises:
+        TaamctlError: a hop is asked for beyond what `precompute` stored.
+    """
+    if params.profile == "mean":
+        return hop_mean[0].astype(np.float64)
+    if params.profile == "ls":
+        return ls_mean[0 if params.ls_trailing_norm else 1].astype(np.float64)
+    if max(params.hops) >= len(hop_mean):
+        raise TaamctlError(f"infer.hops asks for hop {max(params.hops)}, precompute stored hops up to {len(hop_mean) - 1}",
+                           f"set precompute.max_hop to {max(params.hops)} or more")
+    blocks = [w * (amp_weights(hop, params.alpha) @ hop_mean[:hop + 1].astype(np.float64)) for hop, w in sorted(params.hops.items())]
+    return np.concatenate(blocks)
+
+
+def similarity(query: Array, prototypes: Array, metric: str) -> Array:
+    """Return the similarity of a profile [D] to prototypes [K, D]: cosine, or minus the Euclidean distance."""
+    if metric == "euclid":
+        return np.asarray(-np.linalg.norm(prototypes - query, axis=1))
+    norms = np.linalg.norm(prototypes, axis=1) * np.linalg.norm(query)
+    return np.asarray(np.divide(prototypes @ query, norms, out=np.full(len(prototypes), -1.0), where=norms > 0))
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """All task-ID decisions of a stream.
+
+    Attributes:
+        choice: [T, T] int64; row t, column j: task chosen at stage t for task j's query graph, -1 where j > t.
+        similarity: [T, T, T] float32; NaN where not compared.
+        margin: [T, T] float32; best minus second best, NaN with one candidate.
+    """
+
+    choice: Array
+    similarity: Array
+    margin: Array
+
+
+def decide(queries: Array, prototypes: Array, metric: str) -> Decisions:
+    """Decide every (stage, task): stage t compares with the prototypes of tasks 0..t; the lowest task wins a tie.
+
+    Args:
+        queries: [T, D] profiles of the query graphs; NaN rows (no node) get no decision.
+        prototypes: [T, D] profiles of the training parts.
+    """
+    t = len(prototypes)
+    choice, margin = np.full((t, t), -1, np.int64), np.full((t, t), np.nan, np.float32)
+    scores = np.full((t, t, t), np.nan, np.float32)
+    for j in range(t):
+        if np.isnan(queries[j]).any():
+            continue
+        whole = similarity(queries[j], prototypes, metric)
+        for stage in range(j, t):
+            seen = whole[:stage + 1]
+            scores[stage, j, :stage + 1] = seen
+            choice[stage, j] = int(seen.argmax())
+            if stage:
+                second, first = np.partition(seen, -2)[-2:]
+                margin[stage, j] = first - second
+    return Decisions(choice, scores, margin)
+
+
+def given(num_tasks: int) -> Decisions:
+    """Return the decisions of a method that is told the task: always the true one."""
+    choice = np.where(np.tri(num_tasks, dtype=bool), np.arange(num_tasks), -1).astype(np.int64)
+    empty = np.full((num_tasks, num_tasks), np.nan, np.float32)
+    return Decisions(choice, np.full((num_tasks,) * 3, np.nan, np.float32), empty)

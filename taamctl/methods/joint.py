@@ -1,0 +1,17 @@
+"""Joint: train on all tasks' data together, without task IDs. The upper reference of class-incremental learning."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from taamctl.learning.jointly import JointMethod
+from taamctl.learning.method import Facts
+
+
+class Method(JointMethod):
+    """Every node's cross-entropy ranges over all classes seen.
+
+    Source: the "joint" reference of the CGLB benchmark (2022).
+    """
+
+    facts: ClassVar[Facts] = Facts(title="Joint", family="upper reference", source="CGLB (2022)", sees="all", task_id="none")

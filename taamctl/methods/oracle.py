@@ -1,0 +1,23 @@
+"""Oracle: joint training, with the true task known at test. An upper reference, but not a bound for modulated backbones."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from taamctl.learning.jointly import JointMethod
+from taamctl.learning.method import Facts
+
+
+class Method(JointMethod):
+    """Every node's cross-entropy, and every prediction, ranges over its own task's classes.
+
+    Source: the "Oracle" row of TAAM (AAMAS 2026); its own table has TAAM above it on ogbn-arxiv.
+    """
+
+    facts: ClassVar[Facts] = Facts(title="Oracle", family="upper reference", source="TAAM (AAMAS 2026)", sees="all", task_id="given")
+    own_range = True
+
+    @property
+    def scope(self) -> str:
+        """Return the true task's classes."""
+        return "task_only"

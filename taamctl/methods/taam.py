@@ -1,0 +1,40 @@
+"""TAAM: a low-rank Neural Synapse Modulator per task over a frozen random SGC backbone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from taamctl.core.spec import param
+from taamctl.learning.method import Facts
+from taamctl.learning.modulated import PROFILES, ModulatedMethod
+from taamctl.models import modulators
+
+
+@dataclass(frozen=True)
+class Params:
+    """TAAM's own parameters."""
+
+    profile: str = param("release: reproduces the paper's tables; text: as the paper describes it; strict_gcil: unified trained head",
+                         choices=tuple(PROFILES))
+    d_task: int = param("width of the task embedding, D_task", ge=1)
+    heads: int = param("modulations mixed per node, H", ge=1)
+    rank: int = param("rank of the modulation, r; unnamed in the text, 4 by the released code and by the parameter counts", ge=1)
+
+
+class Method(ModulatedMethod):
+    """M = reshape(W_A e + b_A, heads, rank) W_B, near zero at the start, so that the modulator starts as the identity.
+
+    Source: TAAM (AAMAS 2026), Eqs. 7-11.
+    """
+
+    facts: ClassVar[Facts] = Facts(title="TAAM", family="modulation", source="TAAM (AAMAS 2026)", sees="current", task_id="inferred")
+    Params = Params
+    params: Params
+
+    def draw(self, generator: torch.Generator) -> modulators.Weights:
+        """Draw a low-rank modulator."""
+        p = self.params
+        return modulators.draw_low_rank(self.info.num_features, p.d_task, p.heads, p.rank, generator)

@@ -1,0 +1,38 @@
+"""TAAM-L: TAAM without the low-rank factorisation ("w/o LoRA")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from taamctl.core.spec import param
+from taamctl.learning.method import Facts
+from taamctl.learning.modulated import PROFILES, ModulatedMethod
+from taamctl.models import modulators
+
+
+@dataclass(frozen=True)
+class Params:
+    """TAAM-L's own parameters."""
+
+    profile: str = param("as for taam", choices=tuple(PROFILES))
+    d_task: int = param("width of the task embedding, D_task", ge=1)
+    heads: int = param("modulations mixed per node, H", ge=1)
+
+
+class Method(ModulatedMethod):
+    """M = reshape(W e + b, heads, 2F), of order 1 from the start.
+
+    Source: TAAM (AAMAS 2026), ablation "TAAM-L"; its table has it better on average than the factorised form.
+    """
+
+    facts: ClassVar[Facts] = Facts(title="TAAM-L", family="modulation", source="TAAM (AAMAS 2026)", sees="current",
+                                   task_id="inferred")
+    Params = Params
+    params: Params
+
+    def draw(self, generator: torch.Generator) -> modulators.Weights:
+        """Draw a full modulator."""
+        return modulators.draw_full(self.info.num_features, self.params.d_task, self.params.heads, generator)

@@ -1,0 +1,107 @@
+"""Gather evaluations from one or more output trees into rows: one per run, and one per (data set, method) over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.runtime import artefacts, provenance
+from taamctl.runtime.layout import STAGES, Layout
+
+METRICS = ("aa", "af", "bwt", "task_id_accuracy")
+
+
+def evaluations(layout: Layout, datasets: Iterable[str] = (), methods: Iterable[str] = (), seeds: Iterable[int] = ()) -> list[Path]:
+    """Return the eval.json files of an output tree, sorted; empty filters admit everything."""
+    wanted_d, wanted_m, wanted_s = set(datasets), set(methods), set(seeds)
+    found = []
+    for path in sorted((layout.root / "eval").glob("*/*/seed-*/eval.json")):
+        dataset, method, seed = path.parts[-4], path.parts[-3], int(path.parts[-2].removeprefix("seed-"))
+        if (not wanted_d or dataset in wanted_d) and (not wanted_m or method in wanted_m) and (not wanted_s or seed in wanted_s):
+            found.append(path)
+    return found
+
+
+def run_row(path: Path, part: str = "test") -> dict[str, Any]:
+    """Return one run's row: what a program needs, accuracies as fractions.
+
+    Args:
+        path: an eval.json.
+        part: `test`, or `val` (reported, never used to select anything).
+    """
+    made = artefacts.read_json(path, "taamctl eval")
+    scope, averaging, chosen = made["scope"], made["averaging"], made["parts"][part]
+    headline = chosen["scopes"][scope][averaging]
+    return {
+        "dataset": made["dataset"], "method": made["method"], "title": made["title"], "profile": made["profile"], "seed": made["seed"],
+        "part": part, "scope": scope, "averaging": averaging, "unit": made["unit"], "protocol": made["protocol"], "split": made["split"],
+        "aa": headline["aa"], "af": headline["af"], "bwt": headline["bwt"], "aa_curve": headline["aa_curve"], "matrix": headline["matrix"],
+        "aa_by_scope": {s: chosen["scopes"][s][averaging]["aa"] for s in chosen["scopes"]},
+        "af_by_scope": {s: chosen["scopes"][s][averaging]["af"] for s in chosen["scopes"]},
+        "task_id_kind": made["task_id_kind"],
+        "task_id_accuracy": chosen["task_id"]["accuracy"] if made["task_id_kind"] == "inferred" else None,
+        "task_id": f"{made['infer']['profile']}/{made['infer']['metric']}" if made["task_id_kind"] == "inferred" else made["task_id_kind"],
+        "parameters": made["parameters"], "flags": made["flags"], "sha256": provenance.sha256(path),
+    }
+
+
+def costs(layout: Layout, dataset: str, method: str, seed: int) -> dict[str, Any]:
+    """Return seconds per stage and the peak memory over them, from the sidecars: they differ from run to run."""
+    seconds, peak = {}, 0.0
+    for stage in STAGES[:-1]:
+        sidecar = provenance.sidecar_of(layout.file(stage, dataset, method, seed))
+        if sidecar.is_file():
+            cost = artefacts.read_json(sidecar)["cost"]
+            seconds[stage] = cost["wall_s"]
+            peak = max(peak, cost["peak_memory_mib"])
+    return {"seconds": seconds, "peak_memory_mib": peak}
+
+
+def over_seeds(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row per (data set, method, profile, protocol), metrics as mean and population standard deviation over seeds."""
+    same = ("dataset", "method", "title", "profile", "part", "scope", "averaging", "unit", "protocol", "split", "task_id",
+            "task_id_kind")
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[k] for k in same), []).append(row)
+    out = []
+    for key, members in groups.items():
+        row = dict(zip(same, key, strict=True))
+        row["seeds"] = sorted(m["seed"] for m in members)
+        for name in METRICS:
+            row[name], row[f"{name}_std"] = _mean_std([m[name] for m in members])
+        for scope in members[0]["aa_by_scope"]:
+            row[f"aa_{scope}"], row[f"aa_{scope}_std"] = _mean_std([m["aa_by_scope"][scope] for m in members])
+        row["parameters"] = members[0]["parameters"]
+        row["flags"] = members[0]["flags"]
+        row["matrix"] = _mean_matrix([m["matrix"] for m in members])
+        row["sha256"] = [m["sha256"] for m in members]
+        out.append(row)
+    return out
+
+
+def _mean_std(values: list[float | None]) -> tuple[float | None, float | None]:
+    there = [v for v in values if v is not None]
+    if len(there) < len(values) or not there:
+        return None, None
+    return float(np.mean(there)), float(np.std(there))
+
+
+def _mean_matrix(matrices: list[list[list[float | None]]]) -> list[list[float | None]]:
+    stacked = np.array([[[np.nan if v is None else v for v in row] for row in m] for m in matrices], np.float64)
+    mean: list[list[float | None]] = artefacts.strict(stacked.mean(axis=0))
+    return mean
+
+
+def require(paths: list[Path], layout: Layout) -> None:
+    """Refuse an empty report.
+
+    Raises:
+        TaamctlError: nothing is there to report.
+    """
+    if not paths:
+        raise TaamctlError(f"no evaluation below {layout.root / 'eval'}", "make one with: taamctl run, or: taamctl eval")

@@ -1,0 +1,75 @@
+"""Rows as a terminal table, Markdown, CSV and JSON. Per cent appears only here, and always with its conditions."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Row = Mapping[str, Any]
+COLUMNS = ("dataset", "method", "AA %", "AF", "task-ID %", "task-ID by", "scope", "seeds", "cost (M floats)")
+
+
+def percent(mean: float | None, std: float | None, decimals: int) -> str:
+    """Return `96.2 ± 0.4`; a dash where there is no value; no deviation where there is one seed."""
+    if mean is None:
+        return "–"
+    text = f"{100 * mean + 0.0:.{decimals}f}".replace("-0.0", "0.0") if abs(mean) < 0.5e-3 else f"{100 * mean:.{decimals}f}"
+    return text if std is None else f"{text} ± {100 * std:.{decimals}f}"
+
+
+def cells(row: Row, decimals: int) -> tuple[str, ...]:
+    """Return a row's cells, in the order of `COLUMNS`."""
+    several = len(row["seeds"]) > 1
+    values = [percent(row[m], row[f"{m}_std"] if several else None, decimals) for m in ("aa", "af", "task_id_accuracy")]
+    name = f"{row['method']} ({row['profile']})" if row["profile"] else row["method"]
+    seeds = ",".join(map(str, row["seeds"]))
+    return (row["dataset"], name, *values, row["task_id"], row["scope"], seeds, f"{row['parameters']['extra_paper'] / 1e6:.4f}")
+
+
+def conditions(rows: Sequence[Row]) -> list[str]:
+    """Return the sentences that every table carries: what its numbers mean and under which protocol."""
+    facts = {key: sorted({str(r[key]) for r in rows}) for key in ("unit", "protocol", "averaging", "split", "part")}
+    lines = [f"Per cent on the {'/'.join(facts['part'])} part; {'/'.join(facts['averaging'])} accuracy; "
+             f"{'/'.join(facts['protocol'])} protocol; one task-ID decision per {'/'.join(facts['unit'])}.",
+             f"Split: {'; '.join(facts['split'])}. ± is the population standard deviation over seeds."]
+    if any(r["aa"] is None or r["af"] is None for r in rows):
+        lines.append("– : not defined (a method trained only at the last stage has no forgetting).")
+    if any(r["task_id_kind"] == "inferred" for r in rows):
+        lines.append("Every query graph holds one task's nodes, which is what makes a graph-level task ID easy.")
+    return lines + sorted({flag for r in rows for flag in r["flags"]})
+
+
+def markdown(rows: Sequence[Row], decimals: int) -> str:
+    """Return the report as Markdown, with provenance below the table."""
+    out = ["# taamctl report", "", "| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    out += ["| " + " | ".join(cells(row, decimals)) + " |" for row in rows]
+    out += ["", *conditions(rows), "", "## AA by logit scope", "", "| dataset | method | all_seen | up_to_task | task_only |",
+            "|---|---|---|---|---|"]
+    for row in rows:
+        several = len(row["seeds"]) > 1
+        scopes = [percent(row[f"aa_{s}"], row[f"aa_{s}_std"] if several else None, decimals) for s in ("all_seen", "up_to_task", "task_only")]
+        out.append("| " + " | ".join([row["dataset"], cells(row, decimals)[1], *scopes]) + " |")
+    out += ["", "## Provenance", ""]
+    for row in rows:
+        digests = ", ".join(d[:12] for d in row["sha256"])
+        out.append(f"- {row['dataset']} {row['method']}: `taamctl run --dataset {row['dataset']} --method {row['method']} "
+                   + " ".join(f"--seed {s}" for s in row["seeds"]) + f"`, eval.json sha256 {digests}")
+    return "\n".join(out) + "\n"
+
+
+def comma_separated(rows: Sequence[Row]) -> str:
+    """Return the rows as CSV, accuracies as unrounded fractions."""
+    names = [k for k in rows[0] if k not in ("matrix", "parameters", "flags", "sha256", "seeds")]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([*names, "seeds", "extra_paper", "extra_full", "flags", "sha256"])
+    for row in rows:
+        writer.writerow([*(_plain(row[k]) for k in names), " ".join(map(str, row["seeds"])), row["parameters"]["extra_paper"],
+                         row["parameters"]["extra_full"], "; ".join(row["flags"]), " ".join(row["sha256"])])
+    return buffer.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    return "" if value is None else repr(value) if isinstance(value, float) else value

@@ -1,0 +1,287 @@
+"""Write artefacts whole or not at all, and read them only when they are whole.
+
+A writer fills a temporary file in the target's folder, marks it complete, syncs it and renames it over the target; a final
+path is never opened for writing. A reader refuses a file without the mark and checks every array against its checksum.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError, explain_os_error
+from taamctl.core.types import Array
+from taamctl.runtime import schema
+
+if TYPE_CHECKING:
+    import h5py
+
+CHUNK_BYTES = 1 << 20
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success sync it and rename it over `path`, on any failure remove it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise explain_os_error(error, path) from None
+    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    try:
+        yield temporary
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise explain_os_error(error, path) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sweep(path: Path) -> None:
+    """Remove the temporary files that killed writers of `path` left behind. Call it while holding the path's lock."""
+    for stale in path.parent.glob(f".{path.name}.*.tmp"):
+        stale.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write strict JSON atomically; NaN becomes null."""
+    write_text(path, json.dumps(strict(value), indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def strict(value: Any) -> Any:
+    """Return a copy that strict JSON can hold: numpy scalars and arrays unwrapped, NaN and infinities as null."""
+    if isinstance(value, Mapping):
+        return {str(k): strict(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return strict(value.tolist())
+    if isinstance(value, np.generic):
+        return strict(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def read_json(path: Path, made_by: str = "") -> Any:
+    """Read a JSON artefact.
+
+    Raises:
+        TaamctlError: missing (the hint names the command that makes it) or broken.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TaamctlError(f"no file {path}", f"make it with: {made_by}" if made_by else "") from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise TaamctlError(f"{path} is broken (no valid JSON)", f"make it again with: {made_by} --force" if made_by else "") from None
+
+
+def checksum(array: Array) -> int:
+    """Return the CRC-32 of an array's bytes."""
+    return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data) if array.size else 0
+
+
+class Writer:
+    """Fill one artefact; use it through `create`."""
+
+    def __init__(self, handle: h5py.File, kind: str) -> None:
+        self._handle = handle
+        self._kind = kind
+        self._written: set[str] = set()
+
+    def put(self, path: str, values: Any, dims: tuple[str, ...] | None = None) -> None:
+        """Write one array under the name, dtype and dimension labels that the schema table gives it.
+
+        Args:
+            path: where, such as `tasks/00/train/H`.
+            values: the array; text is taken as UTF-8.
+            dims: dimension labels of an entry that the table leaves open.
+        """
+        import h5py
+
+        entry = schema.entry_of(self._kind, path)
+        if entry is None and not schema.KINDS[self._kind].open_entries:
+            raise ValueError(f"{self._kind} artefacts have no entry {path}")
+        array = np.asarray(values)
+        if entry is not None and entry.dtype == "str":
+            array = np.array([str(v).encode() for v in values], dtype=object)
+            stored = self._handle.create_dataset(path, data=array, dtype=h5py.string_dtype())
+            crc = zlib.crc32(b"\0".join(array.tolist()))
+        else:
+            array = np.ascontiguousarray(array if entry is None else array.astype(entry.dtype, copy=False))
+            stored = self._handle.create_dataset(path, data=array, chunks=_chunks(array))
+            crc = checksum(array)
+        labels = entry.dims if entry is not None else dims
+        if labels is not None and len(labels) != array.ndim:
+            raise ValueError(f"{path} has {array.ndim} dimensions, the schema says {labels}")
+        for axis, label in enumerate(labels or ()):
+            stored.dims[axis].label = label
+        stored.attrs["crc32"] = np.uint32(crc)
+        self._written.add(path)
+
+    def attribute(self, name: str, value: str | int | float) -> None:
+        """Write one root attribute."""
+        self._handle.attrs[name] = value
+
+
+def _chunks(array: Array) -> tuple[int, ...] | None:
+    """Return row chunks of about 1 MiB; None (contiguous) for anything smaller than one chunk."""
+    if array.nbytes <= CHUNK_BYTES or array.ndim == 0:
+        return None
+    row = array.nbytes // array.shape[0]
+    return (max(1, min(array.shape[0], CHUNK_BYTES // max(1, row))), *array.shape[1:])
+
+
+def create(path: Path, kind: str, params: Any, fill: Callable[[Writer], None]) -> None:
+    """Write an HDF5 artefact atomically and byte-stably: same content, same bytes.
+
+    Args:
+        path: final path.
+        kind: a key of the schema table.
+        params: what made it; stored as canonical JSON.
+        fill: writes the arrays.
+    """
+    import h5py
+
+    from taamctl.runtime.params import canonical_json
+
+    with atomic(path) as temporary:
+        try:
+            with h5py.File(temporary, "w") as handle:
+                handle.attrs["kind"] = kind
+                handle.attrs["schema_version"] = schema.KINDS[kind].version
+                handle.attrs["params"] = canonical_json(params)
+                fill(Writer(handle, kind))
+                handle.attrs["complete"] = True
+        except RuntimeError as error:  # h5py reports a full disk on close as RuntimeError
+            raise OSError(None, str(error)) from None
+
+
+class Artefact:
+    """A complete artefact, open for reading. Use it as a context manager."""
+
+    def __init__(self, path: Path, kind: str | None = None, made_by: str = "") -> None:
+        import h5py
+
+        again = f"make it with: {made_by}" if made_by else ""
+        if not path.is_file():
+            raise TaamctlError(f"no file {path}", again)
+        try:
+            self._handle = h5py.File(path, "r", locking=False)
+        except OSError as error:
+            if isinstance(error, PermissionError):
+                raise TaamctlError(f"cannot read {path}: permission denied") from None
+            raise TaamctlError(f"{path} is broken (no readable HDF5 file)", again) from None
+        self.path = path
+        self._made_by = made_by
+        attributes = self._handle.attrs
+        if not attributes.get("complete", False):
+            self._handle.close()
+            raise TaamctlError(f"{path} is incomplete (its writer was stopped)", again)
+        self.kind = str(attributes["kind"])
+        self.version = int(attributes["schema_version"])
+        if kind is not None and self.kind != kind:
+            self._handle.close()
+            raise TaamctlError(f"{path} holds a {self.kind} artefact, expected {kind}", again)
+        known = schema.KINDS.get(self.kind)
+        if known is None or known.version != self.version:
+            self._handle.close()
+            raise TaamctlError(f"{path}: {self.kind} artefact of schema version {self.version}, this taamctl reads "
+                               f"{known.version if known else 'none of that kind'}", again)
+
+    def __enter__(self) -> Artefact:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._handle.close()
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Return the parameters that made this artefact."""
+        made: dict[str, Any] = json.loads(str(self._handle.attrs["params"]))
+        return made
+
+    def attribute(self, name: str) -> Any:
+        """Return one root attribute."""
+        value = self._handle.attrs[name]
+        return value.item() if isinstance(value, np.generic) else value
+
+    def attributes(self) -> dict[str, Any]:
+        """Return all root attributes."""
+        return {name: self.attribute(name) for name in self._handle.attrs}
+
+    def has(self, path: str) -> bool:
+        """Tell whether an entry is there."""
+        return path in self._handle
+
+    def paths(self, below: str = "") -> list[str]:
+        """List the array paths below a folder, sorted."""
+        import h5py
+
+        found: list[str] = []
+        root = self._handle[below] if below else self._handle
+        root.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
+        return sorted(f"{below}/{name}" if below else name for name in found)
+
+    def shape(self, path: str) -> tuple[int, ...]:
+        """Return an array's shape without reading it."""
+        return tuple(self._entry(path).shape)
+
+    def read(self, path: str) -> Array:
+        """Read one whole array, converted to nothing, and check it against its checksum."""
+        stored = self._entry(path)
+        try:
+            array: Array = stored[()]
+        except OSError:
+            raise self._broken(path) from None
+        text = array.dtype == object
+        crc = zlib.crc32(b"\0".join(array.tolist())) if text else checksum(array)
+        if crc != int(stored.attrs["crc32"]):
+            raise self._broken(path)
+        return np.array([v.decode() for v in array]) if text else array
+
+    def head(self, path: str, rows: int) -> Array:
+        """Read the first rows of an array, unchecked."""
+        stored = self._entry(path)
+        part: Array = stored[:rows] if stored.ndim else stored[()]
+        return np.array([v.decode() for v in part]) if part.dtype == object else part
+
+    def describe(self, path: str) -> dict[str, Any]:
+        """Return shape, dtype, dimension labels, checksum and meaning of an array."""
+        stored = self._entry(path)
+        entry = schema.entry_of(self.kind, path)
+        text = stored.dtype == object
+        return {"path": path, "shape": list(stored.shape), "dtype": "str" if text else str(stored.dtype),
+                "dims": [d.label for d in stored.dims], "crc32": f"{int(stored.attrs['crc32']):08x}",
+                "doc": entry.doc if entry else ""}
+
+    def _entry(self, path: str) -> h5py.Dataset:
+        if path not in self._handle:
+            again = f"make it again with: {self._made_by} --force" if self._made_by else ""
+            raise TaamctlError(f"{self.path} has no entry {path}", again)
+        return self._handle[path]
+
+    def _broken(self, path: str) -> TaamctlError:
+        again = f"make it again with: {self._made_by} --force" if self._made_by else "delete it and make it again"
+        return TaamctlError(f"{self.path}: {path} does not match its checksum (the file was damaged)", again)

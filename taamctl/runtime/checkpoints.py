@@ -1,0 +1,61 @@
+"""Finished tasks of an unfinished training run, one file each, tied to what they were made from."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.runtime import artefacts
+from taamctl.runtime.params import canonical_json
+
+State = dict[str, Array]
+
+
+class FileCheckpoints:
+    """Keep states below a folder; a state made from other parameters, inputs or code is not seen."""
+
+    def __init__(self, folder: Path, key: Any) -> None:
+        self._folder = folder
+        self._key = hashlib.sha256(canonical_json(key).encode()).hexdigest()
+
+    def _file(self, stage: int) -> Path:
+        return self._folder / f"task-{stage:03d}.h5"
+
+    def load(self, stage: int) -> tuple[State, State, Array] | None:
+        """Return (state, training state, losses) of a finished stage, or None where it is missing, damaged or of another run."""
+        try:
+            with artefacts.Artefact(self._file(stage), "checkpoint") as saved:
+                if saved.attribute("key") != self._key:
+                    return None
+                parts: dict[str, State] = {"state": {}, "training": {}}
+                for path in saved.paths():
+                    kind, _, name = path.partition("/")
+                    if kind in parts:
+                        parts[kind][name] = saved.read(path)
+                return parts["state"], parts["training"], saved.read("loss")
+        except TaamctlError:
+            return None
+
+    def save(self, stage: int, state: State, training: State, losses: Array) -> None:
+        """Keep a finished stage, whole or not at all."""
+
+        def fill(writer: artefacts.Writer) -> None:
+            writer.attribute("key", self._key)
+            writer.put("loss", losses)
+            for kind, arrays in (("state", state), ("training", training)):
+                for name, array in arrays.items():
+                    writer.put(f"{kind}/{name}", np.asarray(array))
+
+        artefacts.create(self._file(stage), "checkpoint", {}, fill)
+
+    def remove(self) -> None:
+        """Delete everything kept, after the final artefact has been written."""
+        if self._folder.is_dir():
+            for file in self._folder.iterdir():
+                file.unlink(missing_ok=True)
+            self._folder.rmdir()

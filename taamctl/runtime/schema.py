@@ -1,0 +1,101 @@
+"""Every artefact kind in one table: it drives the writer, the reader, `taamctl inspect` and the README section.
+
+A path may hold `{task}` (two digits or more) and `{part}` (train, val, test). Dimension letters are those of the README:
+N nodes of the group, E edges, F features, C classes, T tasks, J hops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One HDF5 data set of an artefact: its dtype, dimension labels and meaning; `optional` where a switch decides."""
+
+    dtype: str
+    dims: tuple[str, ...]
+    doc: str
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of artefact: its version and entries. `open_entries` admits further ones (a method's own state)."""
+
+    version: int
+    doc: str
+    entries: dict[str, Entry]
+    open_entries: bool = False
+
+
+GROUP = "tasks/{task}/{part}/"
+
+KINDS: dict[str, Kind] = {
+    "split": Kind(1, "task stream, parts and the edges inside every (task, part)", {
+        "classes/label": Entry("int64", ("C",), "the data set's label id of every class, in stream order"),
+        "classes/name": Entry("str", ("C",), "class names, in stream order"),
+        "classes/count": Entry("int64", ("C", "part"), "nodes per class in train, val, test"),
+        "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
+        "stream/offset": Entry("int64", ("T*3+1",), "row range of every (task, part), tasks first, in one grouped numbering"),
+        "nodes/orig_id": Entry("int64", ("N",), "node id in the data set's documented order; rows grouped by (task, part)"),
+        "nodes/y": Entry("int64", ("N",), "stream class id"),
+        "edges/indptr": Entry("int64", ("N+1",), "block-diagonal adjacency: row v holds the nodes that send to v, no self-loops "
+                                                 "added yet"),
+        "edges/indices": Entry("int32", ("E",), "sending nodes, in the grouped numbering"),
+        "account/table": Entry("int64", ("T*3", "4"), "per (task, part): nodes, edges kept, self-loops among them, isolated nodes"),
+    }),
+    "precompute": Kind(1, "propagated features of every (task, part), each from its own induced subgraph alone", {
+        "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
+        "classes/name": Entry("str", ("C",), "class names, in stream order"),
+        GROUP + "orig_id": Entry("int64", ("N",), "node id in the data set's documented order"),
+        GROUP + "y": Entry("int64", ("N",), "stream class id"),
+        GROUP + "deg": Entry("float32", ("N",), "in-degree with the added self-loop"),
+        GROUP + "H": Entry("float32", ("N", "F"), "SGC features H = S^k X"),
+        GROUP + "spread": Entry("float32", ("N",), "S^k 1: how much mass a node receives"),
+        GROUP + "hop_mean": Entry("float32", ("J", "F"), "mean over the nodes of S^j X, j = 0..max_hop: every AMP profile follows"),
+        GROUP + "ls_mean": Entry("float32", ("2", "F"), "Laplacian-smoothing profile; row 0 with the trailing D^-1/2, row 1 without"),
+        GROUP + "x_indptr": Entry("int64", ("N+1",), "raw features X as CSR: row pointer", optional=True),
+        GROUP + "x_indices": Entry("int32", ("nnz",), "raw features X as CSR: feature ids", optional=True),
+        GROUP + "x_data": Entry("float32", ("nnz",), "raw features X as CSR: values", optional=True),
+        GROUP + "indptr": Entry("int64", ("N+1",), "edges inside the group, self-loops added: row pointer", optional=True),
+        GROUP + "indices": Entry("int32", ("E",), "edges inside the group: sending nodes, numbered inside the group", optional=True),
+    }),
+    "train": Kind(1, "what a method keeps of every task, and what the tasks share", {
+        "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
+        "loss": Entry("float32", ("T", "epoch"), "training loss; NaN where a stage is not trained"),
+    }, open_entries=True),
+    "checkpoint": Kind(1, "an unfinished training run, one file per learned task", {
+        "loss": Entry("float32", ("epoch",), "training loss of this task"),
+    }, open_entries=True),
+    "infer": Kind(1, "task-ID decisions and the predictions that follow from them", {
+        "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
+        "classes/name": Entry("str", ("C",), "class names, in stream order"),
+        "{part}/y": Entry("int64", ("N",), "true stream class ids, rows grouped by task"),
+        "{part}/task": Entry("int64", ("N",), "true task of every row (used by eval only)"),
+        "{part}/decision": Entry("int64", ("stage", "T"), "task chosen at a stage for the query graph of a task; -1: not seen yet"),
+        "{part}/similarity": Entry("float32", ("stage", "T", "T"), "similarity to every prototype; NaN where not compared"),
+        "{part}/margin": Entry("float32", ("stage", "T"), "best minus second-best similarity; NaN with fewer than two candidates"),
+        "{part}/all_seen": Entry("int32", ("stage", "N"), "predicted class over all classes seen; -1: no prediction"),
+        "{part}/up_to_task": Entry("int32", ("stage", "N"), "predicted class up to the chosen task's last class"),
+        "{part}/task_only": Entry("int32", ("stage", "N"), "predicted class among the chosen task's classes"),
+    }),
+}
+
+
+def group(task: int, part: str) -> str:
+    """Return the folder of a (task, part) inside an artefact."""
+    return f"tasks/{task:02d}/{part}"
+
+
+def entry_of(kind: str, path: str) -> Entry | None:
+    """Return the table entry that describes `path` of an artefact of `kind`, or None where the table has none."""
+    table = KINDS[kind].entries
+    if path in table:
+        return table[path]
+    pieces = path.split("/")
+    for pattern, entry in table.items():
+        want = pattern.split("/")
+        if len(want) == len(pieces) and all(w == p or w in ("{task}", "{part}") for w, p in zip(want, pieces, strict=True)):
+            return entry
+    return None

@@ -1,0 +1,57 @@
+"""Keep only the edges inside one (task, part): what makes every part strictly inductive."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taamctl.core.types import CSR, Array
+
+
+def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
+    """Return one block-diagonal adjacency over the grouped rows: the induced subgraphs of all groups at once.
+
+    Args:
+        adjacency: [N, N] binary.
+        orig_id: [M] node of every grouped row, ascending inside a group.
+        offset: [G + 1] group boundaries.
+
+    Returns:
+        [M, M] binary; an edge survives only if both ends lie in the same group. Rows stay sorted.
+    """
+    total = len(orig_id)
+    group_of_row = np.repeat(np.arange(len(offset) - 1, dtype=np.int32), np.diff(offset))
+    group_of_node = np.full(adjacency.shape[0], -1, np.int32)
+    group_of_node[orig_id] = group_of_row
+    position = np.zeros(adjacency.shape[0], np.int32)
+    position[orig_id] = np.arange(total, dtype=np.int32)
+    indptr = np.zeros(total + 1, np.int64)
+    pieces = []
+    for low, high in zip(offset[:-1], offset[1:], strict=True):  # group by group: the working set is one group's edges
+        nodes = orig_id[low:high]
+        starts, lengths = adjacency.indptr[nodes], np.diff(adjacency.indptr)[nodes]
+        ends = np.cumsum(lengths)
+        at = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
+        columns = adjacency.indices[at]
+        rows = np.repeat(np.arange(low, high, dtype=np.int64), lengths)
+        keep = group_of_node[columns] == group_of_row[low] if high > low else np.zeros(0, bool)
+        pieces.append(position[columns[keep]])
+        indptr[low + 1:high + 1] = np.bincount(rows[keep] - low, minlength=int(high - low))
+    np.cumsum(indptr, out=indptr)
+    indices = np.concatenate(pieces).astype(np.int32) if pieces else np.zeros(0, np.int32)
+    return CSR(indptr, indices, None, (total, total))
+
+
+def account(edges: CSR, offset: Array) -> Array:
+    """Count per group: nodes, edges kept, self-loops among them, isolated nodes (no edge but a self-loop).
+
+    Returns:
+        [G, 4] int64.
+    """
+    degree = np.diff(edges.indptr)
+    rows = np.repeat(np.arange(edges.shape[0], dtype=np.int32), degree)
+    loops = np.bincount(rows[rows == edges.indices], minlength=edges.shape[0])
+    touched = degree - loops > 0
+    outgoing = np.bincount(edges.indices[rows != edges.indices], minlength=edges.shape[0]) > 0
+    per_node = np.stack([np.ones_like(degree), degree, loops, ~(touched | outgoing)], axis=1).astype(np.int64)
+    sums = np.concatenate([np.zeros((1, 4), np.int64), np.cumsum(per_node, axis=0)])
+    return sums[offset[1:]] - sums[offset[:-1]]

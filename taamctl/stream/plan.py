@@ -1,0 +1,78 @@
+"""From a whole graph to the split: canonical form, task stream, parts and induced edges."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from taamctl.core.types import CSR, Array, NodeGraph, TaskStream
+from taamctl.graph import canonical
+from taamctl.stream.induce import account, induce
+from taamctl.stream.order import Dropped, build_stream
+from taamctl.stream.params import SplitParams
+from taamctl.stream.parts import group_nodes
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the usual reader of a data set does to it, from its META."""
+
+    directed: bool
+    unlabelled_as: int | None
+
+
+@dataclass(frozen=True)
+class Split:
+    """The outcome of `make_split`; arrays as in the `split` artefact.
+
+    Attributes:
+        label_sha256: hash of the label vector in the node order used: the split depends on that order.
+        edges_before: stored directed entries of the whole graph, and after symmetrising.
+        unlabelled: how many nodes the raw data leaves unlabelled, and what became of them.
+    """
+
+    stream: TaskStream
+    dropped: tuple[Dropped, ...]
+    orig_id: Array
+    y: Array
+    offset: Array
+    edges: CSR
+    table: Array
+    counts: Array
+    label_sha256: str
+    edges_before: tuple[int, int]
+    unlabelled: tuple[int, str]
+
+
+def prepare(graph: NodeGraph, facts: Facts, params: SplitParams) -> NodeGraph:
+    """Apply node order and the rule for unlabelled nodes; both stages that read a graph call this."""
+    if params.node_order == "reader":
+        graph = canonical.permute_nodes(graph, canonical.reader_order(graph.adjacency))
+    if params.unlabelled == "as_released" and facts.unlabelled_as is not None:
+        labels = np.where(graph.labels < 0, facts.unlabelled_as, graph.labels)
+        graph = replace(graph, labels=labels)
+    return graph
+
+
+def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
+    """Split a graph into tasks and parts.
+
+    Source: TAAM (2026), released preparation code; `symmetrize: as_released` leaves only ogbn-arxiv directed, as that code does.
+    """
+    unlabelled = int((raw.labels < 0).sum())
+    graph = prepare(raw, facts, params)
+    stored = graph.adjacency.nnz
+    wanted = params.symmetrize == "always" or (params.symmetrize == "as_released" and not facts.directed)
+    adjacency = canonical.symmetrise(graph.adjacency) if wanted else graph.adjacency
+    stream, dropped = build_stream(graph.labels, graph.class_names, params)
+    orig_id, y, offset = group_nodes(graph.labels, stream, params)
+    edges = induce(adjacency, orig_id, offset)
+    part_of_row = np.repeat(np.arange(len(offset) - 1) % 3, np.diff(offset))
+    counts = np.zeros((stream.num_classes, 3), np.int64)
+    np.add.at(counts, (y, part_of_row), 1)
+    kept = params.unlabelled == "as_released" and facts.unlabelled_as is not None
+    fate = f"taken as class {graph.class_names[facts.unlabelled_as or 0]}" if kept else "left out"
+    return Split(stream, dropped, orig_id, y, offset, edges, account(edges, offset), counts,
+                 hashlib.sha256(graph.labels.astype("<i8").tobytes()).hexdigest(), (stored, adjacency.nnz), (unlabelled, fate))
