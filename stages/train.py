@@ -67,7 +67,7 @@ def _fill(writer: artefacts.Writer, learner: Method, store: FileCheckpoints, siz
     for stage in range(learner.info.num_tasks):
         saved = store.load(stage) if learner.trains(stage) else None
         if saved is not None:
-            losses[stage] = saved[2]
+            losses[stage, :len(saved[2])] = saved[2]
             for name, array in saved[0].items():
                 writer.put(f"stages/{stage:02d}/{name}", array)
     writer.put("loss", losses)

@@ -104,10 +104,8 @@ class Params:
 
     def plugin(self, kind: str, name: str, cls: type[Any] | None) -> Any:
         """Return the section of a method or data set, such as `methods.taam`; None for a plug-in without parameters."""
-        if cls is None:
-            return None
         faults: list[str] = []
-        value = bind(cls, (self.tree.get(kind) or {}).get(name), f"{kind}.{name}", faults)
+        value = _bind_plugin(cls, (self.tree.get(kind) or {}).get(name), f"{kind}.{name}", faults)
         raise_faults(self.source, faults)
         return value
 
@@ -129,10 +127,17 @@ def check(source: str, tree: Mapping[str, Any], plugins: Mapping[str, Mapping[st
         faults.extend(_unknown(str(name), f"{kind}.", known) for name in tree.get(kind) or () if name not in known)
     for kind, needed in plugins.items():
         for name, cls in needed.items():
-            if cls is not None:
-                bind(cls, (tree.get(kind) or {}).get(name), f"{kind}.{name}", faults)
+            _bind_plugin(cls, (tree.get(kind) or {}).get(name), f"{kind}.{name}", faults)
     raise_faults(source, faults)
     return Params(source, tree)
+
+
+def _bind_plugin(cls: type[Any] | None, values: Any, where: str, faults: list[str]) -> Any:
+    """Bind a plug-in's section; one without parameters has the section `{}`."""
+    if cls is not None:
+        return bind(cls, values, where, faults)
+    faults.extend(_unknown(str(key), f"{where}.", ("none: this plug-in has no parameters",)) for key in values or ())
+    return None
 
 
 def raise_faults(source: str, faults: list[str]) -> None:

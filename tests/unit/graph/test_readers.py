@@ -210,7 +210,7 @@ OGB_LABELS = np.array([[1.0], [np.nan], [0.0]])
 def write_csv(folder: Path) -> Path:
     """Write the OGB csv layout."""
     folder.mkdir(parents=True)
-    tables = (OGB_EDGES.T, OGB_FEATURES, OGB_LABELS, [[3]], [[4]])
+    tables: tuple[Any, ...] = (OGB_EDGES.T, OGB_FEATURES, OGB_LABELS, [[3]], [[4]])
     for name, table in zip(ogb_adapter.CSV_FILES, tables, strict=True):
         lines = "".join(",".join("" if np.isnan(v) else f"{v:g}" for v in row) + "\n" for row in table)
         (folder / name).write_bytes(gzip.compress(lines.encode(), mtime=0))
@@ -255,7 +255,7 @@ def test_ogb_faults_name_the_file(tmp_path: Path) -> None:
 
 def test_ogb_flags_come_from_its_table_without_importing_it() -> None:
     code = ("import sys; from taamctl.graph.ogb_adapter import flags; "
-            "print(flags('ogbn-products')['add_inverse_edge'], flags('ogbn-arxiv')['add_inverse_edge'], 'ogb' in sys.modules)")
+            "print(*(flags(f'ogbn-{n}')['add_inverse_edge'] for n in ('products', 'arxiv')), 'ogb' in sys.modules)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           cwd=Path(__file__).resolve().parents[3])
     assert done.stdout.split() == ["True", "False", "False"]
