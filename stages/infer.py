@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ CODE = ("core", "runtime", "learning", "models", "stages/infer.py")
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     """Infer task IDs and predict val and test parts with one trained method."""
-    cls = registry.load("taamctl.methods", method).Method
+    module = registry.load("taamctl.methods", method)
     params = context.params.section("infer")
     features_at, trained_at = context.layout.file("precompute", dataset), context.layout.file("train", dataset, method, seed)
     output = context.layout.file("infer", dataset, method, seed)
@@ -35,7 +36,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
 
     def compute() -> None:
         with artefacts.Artefact(*_open(inputs[0], "precompute")) as features, artefacts.Artefact(*_open(inputs[1], "train")) as trained:
-            learner, states = _method(cls, features, trained)
+            learner, states = _method(module, features, trained)
             found: dict[str, Array] = {}
             for part in ("val", "test"):
                 found |= {f"{part}/{name}": array for name, array in _part(features, learner, states, params, part).items()}
@@ -59,16 +60,16 @@ def _open(source: tuple[Any, str], kind: str) -> tuple[Any, str, str]:
     return source[0], kind, source[1]
 
 
-def _method(cls: type[Method], features: artefacts.Artefact, trained: artefacts.Artefact) -> tuple[Method, list[dict[str, Array]]]:
+def _method(module: ModuleType, features: artefacts.Artefact, trained: artefacts.Artefact) -> tuple[Method, list[dict[str, Array]]]:
     """Rebuild the trained method from its artefact alone; return it with its stages' states."""
     made = trained.params
     train = bind(TrainParams, made["train"], "train", [])
-    own = None if cls.Params is None else bind(cls.Params, made["method"], "method", [])
+    own = None if module.Params is None else bind(module.Params, made["method"], "method", [])
     info = StreamInfo(features.shape(f"{group(0, 'train')}/H")[1],
                       tuple((int(a), int(b)) for a, b in trained.read("stream/bounds")))
     device = devices.resolve("auto" if made["train"]["device"] == "cuda" else "cpu")
     devices.pin(device, train.threads)
-    learner = cls(own, info, train, made["seed"], device)
+    learner: Method = module.Method(own, info, train, made["seed"], device)
     shared = {p.removeprefix("shared/"): trained.read(p) for p in trained.paths("shared")} if trained.has("shared") else {}
     states = []
     for t in range(info.num_tasks):

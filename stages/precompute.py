@@ -6,6 +6,7 @@ from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, PARTS
 from taamctl.features import compute as features
+from taamctl.features.params import PrecomputeParams
 from taamctl.graph.canonical import content_hash
 from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context, Job, Outcome, execute
@@ -57,7 +58,7 @@ def run(context: Context, dataset: str) -> Outcome:
     return execute(context, job, compute)
 
 
-def _features(context: Context, dataset: str, split: artefacts.Artefact, params: features.PrecomputeParams,
+def _features(context: Context, dataset: str, split: artefacts.Artefact, params: PrecomputeParams,
               norm: str) -> features.Features:
     """Read the raw graph again, make sure it is the one that was split, and propagate."""
     module = registry.load("taamctl.datasets", dataset)

@@ -26,8 +26,8 @@ CODE = ("core", "runtime", "learning", "models", "stages/train.py")
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     """Train one method with one seed on one precomputed data set."""
-    cls = registry.load("taamctl.methods", method).Method
-    own, train = context.params.plugin("methods", method, cls.Params), context.params.section("train")
+    module = registry.load("taamctl.methods", method)
+    own, train = context.params.plugin("methods", method, module.Params), context.params.section("train")
     device = devices.resolve(train.device)
     source, output = context.layout.file("precompute", dataset), context.layout.file("train", dataset, method, seed)
     recorded = {"train": {**canonical(train), "device": device.type}, "method": canonical(own), "seed": seed}
@@ -40,7 +40,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
         with artefacts.Artefact(source, "precompute", command("precompute", dataset)) as features:
             bounds = features.read("stream/bounds")
             info = StreamInfo(features.shape(f"{group(0, 'train')}/H")[1], tuple((int(a), int(b)) for a, b in bounds))
-            learner: Method = cls(own, info, train, seed, device)
+            learner: Method = module.Method(own, info, train, seed, device)
             resumed = train_stream(learner, lambda k: _task(features, k, info), store, context.progress)
             sizes = np.bincount(np.concatenate([features.read(f"{group(k, 'train')}/y") for k in range(info.num_tasks)]),
                                 minlength=info.num_classes)

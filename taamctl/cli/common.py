@@ -43,7 +43,8 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
     tree = parameters.read(path, overrides or ())
     if packaged and not quiet:
         console.say("no params.yaml here: using the packaged default (--params FILE to choose another)")
-    run: dict[str, Any] = tree.get("run") if isinstance(tree.get("run"), dict) else {}
+    stored = tree.get("run")
+    run: dict[str, Any] = dict(stored) if isinstance(stored, dict) else {}
     given = {"datasets": datasets, "methods": methods, "seeds": seeds}
     run |= {key: list(dict.fromkeys(values)) for key, values in given.items() if values}
     tree["run"] = run
@@ -53,7 +54,7 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
     for name in run.get("methods") or ():
         registry.require("taamctl.methods", name)
         if check_methods:
-            plugins["methods"][name] = registry.load("taamctl.methods", name).Method.Params
+            plugins["methods"][name] = registry.load("taamctl.methods", name).Params
     checked = parameters.check(str(path), tree, plugins)
     return Context(params=checked, layout=Layout(outputs), data_root=find_root(data_root), force=force, wait=not no_wait,
                    progress=console.make_progress(quiet), tell=(lambda line: None) if quiet else console.say)

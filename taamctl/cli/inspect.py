@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+SHOWN = ("params", "kind", "schema_version")
+
 
 def command(
     file: Annotated[Path, typer.Argument(help="An HDF5 artefact, such as outputs/precompute/debian/features.h5.")],
@@ -27,7 +29,7 @@ def command(
                 artefact.read(path)
             entries.append(entry)
         top = {"file": str(file), "kind": artefact.kind, "schema_version": artefact.version, "params": artefact.params,
-               "attributes": {k: v for k, v in artefacts.strict(artefact.attributes()).items() if k not in ("params", "kind", "schema_version")}}
+               "attributes": {k: v for k, v in artefacts.strict(artefact.attributes()).items() if k not in SHOWN}}
     sidecar = provenance.sidecar_of(file)
     top["made"] = artefacts.read_json(sidecar) if sidecar.is_file() else None
     if as_json:

@@ -13,7 +13,7 @@ from taamctl.cli import common
 def command(
     datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
     params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
-    also: Annotated[list[Path] | None, typer.Option("--also", help="Further output folders to put beside, such as another profile's.")] = None,
+    also: Annotated[list[Path] | None, typer.Option("--also", help="Further output folders to put beside.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every evaluation that is there, not only those of the run section.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print report.json on stdout.")] = False,
     force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
@@ -42,11 +42,13 @@ def show(path: Path, decimals: int) -> None:
     rows = read_json(path, "taamctl report")["rows"]
     table = Table(box=None, pad_edge=False)
     for i, name in enumerate(render.COLUMNS):
-        table.add_column(name, justify="right" if "%" in name or name in ("AF", "cost (M floats)") else "left", overflow="fold",
+        table.add_column(name, justify="right" if "%" in name or name == "cost M" else "left", overflow="fold",
                          no_wrap=i < 2)
     for row in rows:
         table.add_row(*render.cells(row, decimals))
     out = Console()
+    if not out.is_terminal:
+        out = Console(width=120)  # a pipe has no width: do not fold
     out.print(table)
     for line in render.conditions(rows):
         out.print(line, highlight=False, markup=False, style="dim")

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 def command(
     datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
-    profile: Annotated[str | None, typer.Option("--profile", help="Reading of the modulated methods: release, text or strict_gcil.")] = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Of taam and taam_l: release, text, strict_gcil.")] = None,
     params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
     data_root: common.DataRoot = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array on stdout: an object per (data set, method, seed).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array: an object per (data set, method, seed).")] = False,
     force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
 ) -> None:
     """Walk all stages in this process, reuse what is already there, and print the result. Needs neither DVC nor a checkout."""

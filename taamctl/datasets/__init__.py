@@ -1,1 +1,1 @@
-
+"""One file per data set: META and load()."""

@@ -11,7 +11,7 @@ def class_recall(y: Array, predicted: Array, num_classes: int) -> Array:
     """Return every class's recall, [C] float64; NaN for a class without a node."""
     total = np.bincount(y, minlength=num_classes).astype(np.float64)
     right = np.bincount(y[predicted == y], minlength=num_classes)
-    return np.divide(right, total, out=np.full(num_classes, np.nan), where=total > 0)
+    return np.asarray(np.divide(right, total, out=np.full(num_classes, np.nan), where=total > 0))
 
 
 def accuracy_matrix(y: Array, task: Array, predicted: Array, bounds: Array, averaging: str) -> Array:
@@ -71,7 +71,7 @@ def task_id_accuracy(choice: Array) -> Array:
     made = choice >= 0
     right = (choice == np.arange(len(choice))) & made
     counts = made.sum(axis=1)
-    return np.divide(right.sum(axis=1), counts, out=np.full(len(choice), np.nan), where=counts > 0)
+    return np.asarray(np.divide(right.sum(axis=1), counts, out=np.full(len(choice), np.nan), where=counts > 0))
 
 
 def _mean(values: Array) -> float:

@@ -1,1 +1,1 @@
-
+"""Propagation, hop means and task profiles."""

@@ -5,6 +5,8 @@ mean(S^j X) = (1/N) ((S^T)^j 1)^T X, so a mean costs O(j E + N F) instead of O(j
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from taamctl.core.seeding import numpy_generator
@@ -50,7 +52,7 @@ def ls_means(edges: CSR, self_loops: str, features: Array | CSR, offset: Array, 
 def _weighted_means(v: Array, features: Array | CSR, offset: Array) -> Array:
     """Return v_g^T X_g / N_g for every group g."""
     out = np.zeros((len(offset) - 1, v.shape[1], features.shape[1]))
-    for g, (low, high) in enumerate(zip(offset[:-1], offset[1:], strict=True)):
+    for g, (low, high) in enumerate(pairwise(offset)):
         if high > low:
             x = to_scipy(features.rows(low, high), np.float64) if isinstance(features, CSR) else features[low:high].astype(np.float64)
             out[g] = np.asarray((x.T @ v[low:high]).T) / (high - low)
@@ -65,7 +67,7 @@ def _reconnect(edges: CSR, offset: Array, seed: int) -> CSR:
     rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(edges.indptr))
     proper = np.bincount(rows[rows != edges.indices], minlength=n) > 0
     sources, targets = [edges.indices.astype(np.int64)], [rows]
-    for g, (low, high) in enumerate(zip(offset[:-1], offset[1:], strict=True)):
+    for g, (low, high) in enumerate(pairwise(offset)):
         connected = np.flatnonzero(proper[low:high]) + low
         alone = np.flatnonzero(~proper[low:high]) + low
         if len(connected) and len(alone):

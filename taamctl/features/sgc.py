@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from taamctl.core.progress import SILENT, Progress
@@ -53,7 +55,7 @@ def propagate(operator: Operator, features: Array | CSR, hops: int, backend: str
     """
     n, f = features.shape
     step = BACKENDS[backend](operator)
-    columns = to_scipy(features).tocsc() if isinstance(features, CSR) else features
+    columns: Any = to_scipy(features).tocsc() if isinstance(features, CSR) else features
     out = np.empty((n, f), np.float32)
     progress.start("propagate", -(-f // BLOCK))
     for low in range(0, f, BLOCK):

@@ -1,1 +1,1 @@
-
+"""Canonical graphs and the readers of raw layouts."""

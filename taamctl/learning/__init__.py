@@ -1,1 +1,1 @@
-
+"""The method contract, training loop, task-ID inference and prediction."""

@@ -34,7 +34,7 @@ class JointMethod(Method):
     """
 
     own_range = False
-    Params = JointParams
+    params: JointParams
 
     def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
         super().__init__(params, info, train, seed, device)

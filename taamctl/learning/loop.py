@@ -33,7 +33,7 @@ def fit(optimiser: torch.optim.Optimizer, loss: Loss, num_rows: int, train: Trai
     for _ in range(train.epochs):
         batches: Sequence[torch.Tensor | None] = [None]
         if batched:
-            batches = torch.randperm(num_rows, generator=generator).to(device).split(train.node_batch)
+            batches = torch.randperm(num_rows, generator=generator).to(device).split(train.node_batch)  # type: ignore[no-untyped-call]
         total = torch.zeros((), device=device)
         for rows in batches:
             optimiser.zero_grad(set_to_none=True)

@@ -58,11 +58,10 @@ class Method(ABC):
 
     Attributes:
         facts: declared facts.
-        Params: the dataclass of the method's section in params.yaml, or None.
+        params: the method's section of params.yaml, as its file's `Params` dataclass; None where that is None.
     """
 
     facts: ClassVar[Facts]
-    Params: ClassVar[type[Any] | None] = None
 
     def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
         self.params, self.info, self.train, self.seed, self.device = params, info, train, seed, device

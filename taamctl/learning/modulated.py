@@ -61,7 +61,7 @@ class ModulatedMethod(Method):
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Train one modulator (and its classifier rows where the profile says so) on one task."""
         data, k = tasks[-1], tasks[-1].task.index
-        low, high = self.info.bounds[k]
+        low = self.info.bounds[k][0]
         weights = {n: w.to(self.device).requires_grad_() for n, w in self.draw(torch_generator(self.seed, "modulator", k)).items()}
         new = self._new_rows(k)
         trained = list(weights.values())

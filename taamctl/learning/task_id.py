@@ -33,9 +33,9 @@ def profile(hop_mean: Array, ls_mean: Array, params: InferParams) -> Array:
         TaamctlError: a hop is asked for beyond what `precompute` stored.
     """
     if params.profile == "mean":
-        return hop_mean[0].astype(np.float64)
+        return np.asarray(hop_mean[0], np.float64)
     if params.profile == "ls":
-        return ls_mean[0 if params.ls_trailing_norm else 1].astype(np.float64)
+        return np.asarray(ls_mean[0 if params.ls_trailing_norm else 1], np.float64)
     if max(params.hops) >= len(hop_mean):
         raise TaamctlError(f"infer.hops asks for hop {max(params.hops)}, precompute stored hops up to {len(hop_mean) - 1}",
                            f"set precompute.max_hop to {max(params.hops)} or more")

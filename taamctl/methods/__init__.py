@@ -1,1 +1,1 @@
-
+"""One continual method per file."""

@@ -16,6 +16,8 @@ from taamctl.learning.method import Method as Base
 from taamctl.learning.params import TrainParams
 from taamctl.models.backbones import TrainableNet
 
+Params = None
+
 
 class Method(Base):
     """Class-balanced cross-entropy over all classes seen, on the current task's nodes; one Adam for the whole stream.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from taamctl.learning.jointly import JointMethod
+from taamctl.learning.jointly import JointMethod, JointParams
 from taamctl.learning.method import Facts
+
+Params = JointParams
 
 
 class Method(JointMethod):

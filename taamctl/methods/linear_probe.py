@@ -33,7 +33,6 @@ class Method(Base):
 
     facts: ClassVar[Facts] = Facts(title="Linear probe", family="probe", source="taamctl, as a control", sees="current",
                                    task_id="inferred")
-    Params = Params
     params: Params
 
     def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:

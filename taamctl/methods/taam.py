@@ -31,7 +31,6 @@ class Method(ModulatedMethod):
     """
 
     facts: ClassVar[Facts] = Facts(title="TAAM", family="modulation", source="TAAM (AAMAS 2026)", sees="current", task_id="inferred")
-    Params = Params
     params: Params
 
     def draw(self, generator: torch.Generator) -> modulators.Weights:

@@ -1,1 +1,1 @@
-
+"""Backbones, modulators and heads."""

@@ -91,7 +91,7 @@ def modulated_product(weights: Weights, h: torch.Tensor, ln: torch.Tensor, base:
     """
     gamma, beta = modulation(weights)
     a = attention(weights, h)
-    product: torch.Tensor = _ScaledProduct.apply(ln, a, gamma, w1)
+    product: torch.Tensor = _ScaledProduct.apply(ln, a, gamma, w1)  # type: ignore[no-untyped-call]
     return base + product + a @ (beta @ w1.T)
 
 

@@ -1,1 +1,1 @@
-
+"""The DAG seen from outside: which code a stage depends on."""

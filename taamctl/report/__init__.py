@@ -1,1 +1,1 @@
-
+"""Collect evaluations, render tables, draw pictures."""

@@ -7,8 +7,9 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+SCOPES = ("all_seen", "up_to_task", "task_only")
 Row = Mapping[str, Any]
-COLUMNS = ("dataset", "method", "AA %", "AF", "task-ID %", "task-ID by", "scope", "seeds", "cost (M floats)")
+COLUMNS = ("dataset", "method", "AA %", "AF %", "task-ID %", "task-ID by", "scope", "seeds", "cost M")
 
 
 def percent(mean: float | None, std: float | None, decimals: int) -> str:
@@ -36,6 +37,7 @@ def conditions(rows: Sequence[Row]) -> list[str]:
              f"Split: {'; '.join(facts['split'])}. ± is the population standard deviation over seeds."]
     if any(r["aa"] is None or r["af"] is None for r in rows):
         lines.append("– : not defined (a method trained only at the last stage has no forgetting).")
+    lines.append("cost M: additional float32 words in millions, by the papers' rule (parameters and stored rows; prototypes left out).")
     if any(r["task_id_kind"] == "inferred" for r in rows):
         lines.append("Every query graph holds one task's nodes, which is what makes a graph-level task ID easy.")
     return lines + sorted({flag for r in rows for flag in r["flags"]})
@@ -49,7 +51,7 @@ def markdown(rows: Sequence[Row], decimals: int) -> str:
             "|---|---|---|---|---|"]
     for row in rows:
         several = len(row["seeds"]) > 1
-        scopes = [percent(row[f"aa_{s}"], row[f"aa_{s}_std"] if several else None, decimals) for s in ("all_seen", "up_to_task", "task_only")]
+        scopes = [percent(row[f"aa_{s}"], row[f"aa_{s}_std"] if several else None, decimals) for s in SCOPES]
         out.append("| " + " | ".join([row["dataset"], cells(row, decimals)[1], *scopes]) + " |")
     out += ["", "## Provenance", ""]
     for row in rows:

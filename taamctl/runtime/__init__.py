@@ -1,1 +1,1 @@
-
+"""What a stage touches outside: parameters, artefacts, locks, provenance, downloads."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from taamctl.core.types import Array
 from taamctl.runtime import artefacts
 from taamctl.runtime.params import canonical_json
 
-State = dict[str, Array]
+State = Mapping[str, Array]
 
 
 class FileCheckpoints:
@@ -32,7 +33,7 @@ class FileCheckpoints:
             with artefacts.Artefact(self._file(stage), "checkpoint") as saved:
                 if saved.attribute("key") != self._key:
                     return None
-                parts: dict[str, State] = {"state": {}, "training": {}}
+                parts: dict[str, dict[str, Array]] = {"state": {}, "training": {}}
                 for path in saved.paths():
                     kind, _, name = path.partition("/")
                     if kind in parts:

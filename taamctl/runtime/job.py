@@ -87,7 +87,7 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
         key = key_of(job)
         record = _recorded(main)
         if not context.force and record is not None and _still_right(record, key, job.outputs):
-            context.tell(f"{job.stage} {job.label}: reused {main} (recorded parameters, inputs and code match; --force recomputes)")
+            context.tell(f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match)")
             return Outcome(main, True, record)
         clock = provenance.Clock()
         facts = compute() or {}

@@ -6,9 +6,10 @@ import dataclasses
 import difflib
 import importlib
 import json
+import operator
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ SECTIONS = {
     "report": "taamctl.report.params:ReportParams",
 }
 PLUGIN_SECTIONS = ("datasets", "methods")
+BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {"ge": (">=", operator.ge), "gt": (">", operator.gt),
+                                                              "le": ("<=", operator.le), "lt": ("<", operator.lt)}
 PACKAGED = Path(__file__).resolve().parent.parent / "params.yaml"
 
 
@@ -196,10 +199,8 @@ def _convert(kind: Any, value: Any, where: str, meta: Mapping[str, Any], faults:
         near = difflib.get_close_matches(str(made), [str(c) for c in choices], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         faults.append(f"{where}: {value!r} is not one of {', '.join(map(str, choices))}{hint}")
-    tests = {"ge": (">=", lambda v, b: v >= b), "gt": (">", lambda v, b: v > b),
-             "le": ("<=", lambda v, b: v <= b), "lt": ("<", lambda v, b: v < b)}
     for name, bound in bounds.items():
-        sign, holds = tests[name]
+        sign, holds = BOUNDS[name]
         if made is not None and not all(holds(v, bound) for v in (made if isinstance(made, tuple) else (made,))):
             faults.append(f"{where}: {value!r} must be {sign} {bound}")
     return made
@@ -224,7 +225,7 @@ def _coerce(kind: Any, value: Any) -> Any:
             raise TypeError
         return value
     if kind is int:
-        if isinstance(value, float) and value != int(value) or isinstance(value, str):
+        if (isinstance(value, float) and value != int(value)) or isinstance(value, str):
             raise TypeError
         return int(value)
     if kind is float:

@@ -1,1 +1,1 @@
-
+"""Class order, tasks, parts and induced edges."""

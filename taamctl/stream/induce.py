@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from taamctl.core.types import CSR, Array
@@ -26,7 +28,7 @@ def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
     position[orig_id] = np.arange(total, dtype=np.int32)
     indptr = np.zeros(total + 1, np.int64)
     pieces = []
-    for low, high in zip(offset[:-1], offset[1:], strict=True):  # group by group: the working set is one group's edges
+    for low, high in pairwise(offset):  # group by group: the working set is one group's edges
         nodes = orig_id[low:high]
         starts, lengths = adjacency.indptr[nodes], np.diff(adjacency.indptr)[nodes]
         ends = np.cumsum(lengths)
@@ -54,4 +56,4 @@ def account(edges: CSR, offset: Array) -> Array:
     outgoing = np.bincount(edges.indices[rows != edges.indices], minlength=edges.shape[0]) > 0
     per_node = np.stack([np.ones_like(degree), degree, loops, ~(touched | outgoing)], axis=1).astype(np.int64)
     sums = np.concatenate([np.zeros((1, 4), np.int64), np.cumsum(per_node, axis=0)])
-    return sums[offset[1:]] - sums[offset[:-1]]
+    return np.asarray(sums[offset[1:]] - sums[offset[:-1]])
