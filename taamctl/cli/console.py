@@ -31,6 +31,9 @@ def make_progress(quiet: bool) -> Progress:
 class PlainProgress(Progress):
     """One line per finished unit, with an estimate of what is left."""
 
+    def __init__(self) -> None:
+        self.start("", 0)
+
     def start(self, label: str, total: int) -> None:
         """Begin counting."""
         self._total, self._done, self._began = total, 0, time.perf_counter()
