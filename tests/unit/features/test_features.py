@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from taamctl.core.types import CSR
+from taamctl.features import compute, profiles, sgc
+from taamctl.features.backends import BACKENDS
+from taamctl.features.operator import build, with_self_loops
+from taamctl.features.params import PrecomputeParams
+from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
+
+PARAMS = PrecomputeParams(hops=2, max_hop=4, self_loops="add", feature_norm="none", backend="torch", ls_hops=3, ls_reconnect=True,
+                          ls_seed=0, store_x=True, store_edges=True)
+OFFSET = np.array([0, 30, 50, 50, 80])
+
+
+def _edges(seed: int = 0, directed: bool = False) -> CSR:
+    """Random block-diagonal edges over 80 rows in four groups (one empty), with loops and isolated nodes."""
+    rng = np.random.default_rng(seed)
+    source, target = [], []
+    for low, high in zip(OFFSET[:-1], OFFSET[1:], strict=True):
+        if high > low:
+            source.append(rng.integers(low, high - 4, 60))
+            target.append(rng.integers(low, high - 4, 60))
+    adjacency, _ = adjacency_from_edges(np.concatenate(source), np.concatenate(target), 80, "g")
+    return adjacency if directed else symmetrise(adjacency)
+
+
+def _dense(edges: CSR, policy: str = "add") -> np.ndarray:
+    a = to_scipy(edges, np.float64).toarray()
+    a = a + np.eye(80) if policy == "add" else np.maximum(a, np.eye(80))
+    d = 1 / np.sqrt(np.maximum(a.sum(1), 1))
+    return d[:, None] * a * d[None, :]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("policy", ["add", "reset"])
+def test_operator_equals_the_dense_formula(policy: str, directed: bool) -> None:
+    edges = _edges(directed=directed)
+    assert (np.diag(to_scipy(edges).toarray()) > 0).any(), "the case needs a stored self-loop"
+    assert np.allclose(build(edges, policy).scipy().toarray(), _dense(edges, policy), atol=1e-14)
+
+
+def test_an_added_loop_doubles_a_stored_one_and_reset_does_not() -> None:
+    edges, _ = adjacency_from_edges(np.array([0, 1]), np.array([0, 0]), 2, "g")
+    assert to_scipy(with_self_loops(edges, "add")).toarray().tolist() == [[2, 1], [0, 1]]
+    assert to_scipy(with_self_loops(edges, "reset")).toarray().tolist() == [[1, 1], [0, 1]]
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@pytest.mark.parametrize("sparse", [False, True])
+def test_backends_agree_with_a_dense_reference(backend: str, sparse: bool) -> None:
+    if backend == "dgl":
+        pytest.importorskip("dgl", reason="the dgl backend needs dgl")
+    rng = np.random.default_rng(1)
+    x = rng.random((80, 300), dtype=np.float32) * (rng.random((80, 300)) < 0.2)
+    features = from_scipy(x) if sparse else x.astype(np.float32)
+    edges = _edges()
+    s = _dense(edges)
+    got = sgc.propagate(build(edges, "add"), features, 2, backend)
+    assert got.dtype == np.float32
+    assert np.abs(got - s @ s @ x).max() < 2e-6
+
+
+def test_isolated_nodes_keep_their_own_features() -> None:
+    x = np.random.default_rng(0).random((80, 4), dtype=np.float32)
+    got = sgc.propagate(build(_edges(), "add"), x, 2, "torch")
+    alone = np.diff(_edges().indptr) == 0
+    assert alone.any()
+    assert np.allclose(got[alone], x[alone], rtol=1e-6)
+
+
+def test_row_norm_leaves_zero_rows() -> None:
+    x = np.array([[1, 3], [0, 0]], np.float32)
+    want = [[0.25, 0.75], [0, 0]]
+    assert sgc.normalise(x, "row").tolist() == want
+    assert to_scipy(sgc.normalise(from_scipy(x), "row")).toarray().tolist() == want
+
+
+def test_vector_propagation_gives_the_means_of_propagated_features() -> None:
+    x = np.random.default_rng(2).standard_normal((80, 7)).astype(np.float32)
+    edges = _edges(directed=True)  # S is not symmetric: the transpose matters
+    operator, s = build(edges, "add"), _dense(edges)
+    means = profiles.hop_means(operator, x, OFFSET, 4)
+    z = x.astype(np.float64)
+    for j in range(5):
+        for g in (0, 1, 3):
+            assert np.allclose(means[g, j], z[OFFSET[g]:OFFSET[g + 1]].mean(0), atol=1e-12)
+        z = s @ z
+    assert (means[2] == 0).all()
+    assert np.allclose(profiles.spread(operator, 2), s @ s @ np.ones(80))
+
+
+def test_ls_profile_equals_its_definition() -> None:
+    x = np.random.default_rng(3).standard_normal((80, 5)).astype(np.float32)
+    edges = _edges()
+    got = profiles.ls_means(edges, "add", x, OFFSET, hops=3, reconnect=False, seed=0)
+    s, d = _dense(edges), build(edges, "add").inverse_root
+    z = s @ s @ s @ x
+    for g in (0, 1, 3):
+        rows = slice(OFFSET[g], OFFSET[g + 1])
+        assert np.allclose(got[g, 0], (d[:, None] * z)[rows].mean(0), atol=1e-12)
+        assert np.allclose(got[g, 1], z[rows].mean(0), atol=1e-12)
+
+
+def test_reconnecting_ties_isolated_nodes_inside_their_group() -> None:
+    edges = _edges()
+    joined = profiles._reconnect(edges, OFFSET, 0)
+    group = np.repeat(np.arange(4), np.diff(OFFSET))
+    rows = np.repeat(np.arange(80), np.diff(joined.indptr))
+    assert (group[rows] == group[joined.indices]).all()
+    proper = np.bincount(rows[rows != joined.indices], minlength=80)
+    assert (proper > 0).all()
+    again = profiles._reconnect(edges, OFFSET, 0)
+    assert np.array_equal(joined.indices, again.indices)
+
+
+def test_ls_is_scale_sensitive_under_euclid_only() -> None:
+    """Doubling every degree rescales the trailing D^-1/2, which moves a Euclidean distance and no cosine."""
+    x = np.abs(np.random.default_rng(4).standard_normal((80, 5))).astype(np.float32)
+    profile = profiles.ls_means(_edges(), "add", x, OFFSET, hops=3, reconnect=True, seed=0)[0, 0]
+    from taamctl.learning.task_id import similarity
+
+    prototypes = np.stack([profile, profile / 3])
+    assert similarity(profile / 2.5, prototypes, "cosine")[0] == pytest.approx(1)
+    assert similarity(profile, prototypes, "euclid").argmax() == 0
+    assert similarity(profile / 2.5, prototypes, "euclid").argmax() == 1
+
+
+def test_compute_keeps_groups_apart() -> None:
+    """A huge feature planted in one group changes no other group's rows."""
+    x = np.random.default_rng(5).random((80, 6), dtype=np.float32)
+    loud = x.copy()
+    loud[35] = 1e30
+    made = [compute.compute(f, np.arange(80), OFFSET, _edges(), PARAMS, "none") for f in (x, loud)]
+    for name in ("h", "hop_mean", "ls_mean"):
+        a, b = (getattr(m, name) for m in made)
+        if name == "h":
+            assert np.array_equal(np.delete(a, range(30, 50), 0), np.delete(b, range(30, 50), 0))
+            assert not np.array_equal(a[30:50], b[30:50])
+        else:
+            assert np.array_equal(a[[0, 2, 3]], b[[0, 2, 3]])
+            assert not np.array_equal(a[1], b[1])
+
+
+def test_group_edges_repeat_double_loops_and_group_features_round_trip() -> None:
+    edges = _edges()
+    operator = build(edges, "add")
+    indptr, indices = compute.group_edges(operator, 30, 50)
+    dense = np.zeros((20, 20))
+    np.add.at(dense, (np.repeat(np.arange(20), np.diff(indptr)), indices), 1)
+    assert np.array_equal(dense, to_scipy(operator.adjacency).toarray()[30:50, 30:50])
+    x = np.where(np.random.default_rng(6).random((80, 6)) < 0.3, 2.0, 0.0).astype(np.float32)
+    for features in (x, from_scipy(x)):
+        got = compute.group_features(features, 30, 50)
+        back = CSR(got["x_indptr"].astype(np.int64), got["x_indices"], got["x_data"], (20, 6))
+        assert np.array_equal(to_scipy(back).toarray(), x[30:50])
