@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, PARTS
@@ -21,8 +23,7 @@ CODE = ("core", "runtime", "graph", "stream", "features", "datasets/_meta.py", "
 
 def run(context: Context, dataset: str) -> Outcome:
     """Propagate the features of one split data set."""
-    meta = registry.load("taamctl.datasets", dataset).META
-    params = context.params.section("precompute")
+    meta, params = registry.load("taamctl.datasets", dataset).META, context.params.section("precompute")
     norm = meta.feature_norm if params.feature_norm == "as_released" else params.feature_norm
     source, output = context.layout.file("split", dataset), context.layout.file("precompute", dataset)
     recorded = {**canonical(params), "feature_norm": norm}
@@ -30,27 +31,16 @@ def run(context: Context, dataset: str) -> Outcome:
     def compute() -> None:
         with artefacts.Artefact(source, "split", command("split", dataset)) as split:
             made = _features(context, dataset, split, params, norm)
-            bounds, names, offset = (split.read(p) for p in ("stream/bounds", "classes/name", "stream/offset"))
-            orig_id, y = split.read("nodes/orig_id"), split.read("nodes/y")
+            passed = {path: split.read(path) for path in ("stream/bounds", "classes/name")}
+            offset, orig_id, y = (split.read(path) for path in ("stream/offset", "nodes/orig_id", "nodes/y"))
 
         def fill(writer: artefacts.Writer) -> None:
             writer.attribute("dataset", dataset)
-            writer.put("stream/bounds", bounds)
-            writer.put("classes/name", names)
-            for g in range(len(offset) - 1):
-                where, low, high = group(g // 3, PARTS[g % 3]), int(offset[g]), int(offset[g + 1])
-                rows = {"orig_id": orig_id, "y": y, "deg": made.operator.degree, "H": made.h, "spread": made.spread}
-                for name, array in rows.items():
-                    writer.put(f"{where}/{name}", array[low:high])
-                writer.put(f"{where}/hop_mean", made.hop_mean[g])
-                writer.put(f"{where}/ls_mean", made.ls_mean[g])
-                if params.store_x:
-                    for name, array in features.group_features(made.x, low, high).items():
-                        writer.put(f"{where}/{name}", array)
-                if params.store_edges:
-                    indptr, indices = features.group_edges(made.operator, low, high)
-                    writer.put(f"{where}/indptr", indptr)
-                    writer.put(f"{where}/indices", indices)
+            for path, array in passed.items():
+                writer.put(path, array)
+            for g, (low, high) in enumerate(pairwise(offset.tolist())):
+                for name, array in {"orig_id": orig_id[low:high], "y": y[low:high], **made.group(g, low, high, params)}.items():
+                    writer.put(f"{group(g // 3, PARTS[g % 3])}/{name}", array)
 
         artefacts.create(output, "precompute", recorded, fill)
 
@@ -58,16 +48,13 @@ def run(context: Context, dataset: str) -> Outcome:
     return execute(context, job, compute)
 
 
-def _features(context: Context, dataset: str, split: artefacts.Artefact, params: PrecomputeParams,
-              norm: str) -> features.Features:
+def _features(context: Context, dataset: str, split: artefacts.Artefact, params: PrecomputeParams, norm: str) -> features.Features:
     """Read the raw graph again, make sure it is the one that was split, and propagate."""
     module = registry.load("taamctl.datasets", dataset)
     raw = module.load(context.data_root, context.params.plugin("datasets", dataset, module.META.params))
     if content_hash(raw) != split.attribute("graph_sha256"):
-        raise TaamctlError(f"the raw data of {dataset} is not what {split.path} was made from",
-                           f"run {command('split', dataset)} again")
+        raise TaamctlError(f"the raw data of {dataset} is not what {split.path} was made from", f"run {command('split', dataset)} again")
     graph = prepare(raw, Facts(module.META.directed, module.META.unlabelled_as), SplitParams(**split.params["split"]))
-    indptr = split.read("edges/indptr")
-    edges = CSR(indptr, split.read("edges/indices"), None, (len(indptr) - 1, len(indptr) - 1))
-    return features.compute(graph.features, split.read("nodes/orig_id"), split.read("stream/offset"), edges, params, norm,
-                            context.progress)
+    orig_id, offset, indptr, indices = (split.read(p) for p in ("nodes/orig_id", "stream/offset", "edges/indptr", "edges/indices"))
+    edges = CSR(indptr, indices, None, (len(orig_id), len(orig_id)))
+    return features.compute(graph.features, orig_id, offset, edges, params, norm, context.progress)

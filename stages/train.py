@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
 
-import numpy as np
-import torch
-
 from taamctl.core import registry
-from taamctl.core.types import StreamInfo, Task, TaskData
+from taamctl.core.types import Array
 from taamctl.learning import device as devices
 from taamctl.learning.method import Method
 from taamctl.learning.run import train_stream
-from taamctl.runtime import artefacts, provenance
-from taamctl.runtime.checkpoints import FileCheckpoints
+from taamctl.runtime import artefacts, model_store
+from taamctl.runtime.checkpoints import FileCheckpoints, State
+from taamctl.runtime.feature_store import FeatureStore
 from taamctl.runtime.job import Context, Job, Outcome, execute, key_of
 from taamctl.runtime.layout import command
 from taamctl.runtime.params import canonical
-from taamctl.runtime.schema import group
 
 CODE = ("core", "runtime", "learning", "models", "stages/train.py")
 
@@ -37,37 +33,20 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     def compute() -> dict[str, Any]:
         devices.pin(device, train.threads)
         store = FileCheckpoints(context.layout.checkpoints(dataset, method, seed), key_of(job))
-        with artefacts.Artefact(source, "precompute", command("precompute", dataset)) as features:
-            bounds = features.read("stream/bounds")
-            info = StreamInfo(features.shape(f"{group(0, 'train')}/H")[1], tuple((int(a), int(b)) for a, b in bounds))
-            learner: Method = module.Method(own, info, train, seed, device)
-            resumed = train_stream(learner, lambda k: _task(features, k, info), store, context.progress)
-            sizes = np.bincount(np.concatenate([features.read(f"{group(k, 'train')}/y") for k in range(info.num_tasks)]),
-                                minlength=info.num_classes)
-        artefacts.create(output, "train", recorded, lambda writer: _fill(writer, learner, store, sizes))
+        with FeatureStore(source, command("precompute", dataset)) as features:
+            learner: Method = module.Method(own, features.info, train, seed, device)
+            resumed = train_stream(learner, features.task, store, context.progress)
+            stored = learner.stored(features.class_sizes())
+        facts = {**dataclasses.asdict(learner.facts), "scope": learner.scope, "variant": learner.variant,
+                 "stored": dataclasses.asdict(stored)}
+
+        def stage(t: int) -> tuple[State, Array] | None:
+            saved = store.load(t) if learner.trains(t) else None
+            return (saved[0], saved[2]) if saved else None
+
+        artefacts.create(output, "train", recorded, lambda writer: model_store.fill(writer, learner.info, facts, learner.shared(), stage,
+                                                                                    train.epochs))
         store.remove()
-        return {"resumed_tasks": resumed, "device": provenance.machine().get("cuda") if device.type == "cuda" else "cpu"}
+        return {"resumed_tasks": resumed, "device": devices.name(device)}
 
     return execute(context, job, compute)
-
-
-def _task(features: artefacts.Artefact, k: int, info: StreamInfo) -> TaskData:
-    where = group(k, "train")
-    h, y, deg = (torch.from_numpy(features.read(f"{where}/{name}")) for name in ("H", "y", "deg"))
-    return TaskData(Task(k, *info.bounds[k]), h, y, deg)
-
-
-def _fill(writer: artefacts.Writer, learner: Method, store: FileCheckpoints, sizes: Any) -> None:
-    writer.attribute("facts", json.dumps({**dataclasses.asdict(learner.facts), "scope": learner.scope, "variant": learner.variant,
-                                          "stored": dataclasses.asdict(learner.stored(sizes))}))
-    writer.put("stream/bounds", learner.info.bounds)
-    for name, array in learner.shared().items():
-        writer.put(f"shared/{name}", array)
-    losses = np.full((learner.info.num_tasks, learner.train.epochs), np.nan, np.float32)
-    for stage in range(learner.info.num_tasks):
-        saved = store.load(stage) if learner.trains(stage) else None
-        if saved is not None:
-            losses[stage, :len(saved[2])] = saved[2]
-            for name, array in saved[0].items():
-                writer.put(f"stages/{stage:02d}/{name}", array)
-    writer.put("loss", losses)

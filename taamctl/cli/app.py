@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +15,7 @@ from taamctl.cli import console
 app = typer.Typer(name="taamctl", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Graph class-incremental learning: a node classifier that keeps learning new classes on growing graphs.\n\n"
                        "Stages: split, precompute, train, infer, eval, report. `taamctl run` walks them all.")
+INTERRUPTED = 130
 VERBS = ("run", "split", "precompute", "train", "infer", "eval", "report", "inspect", "doctor")
 
 
@@ -45,19 +47,58 @@ def entry() -> None:
     """Run the command line and turn every failure into its exit code."""
     from taamctl.core.errors import TaamctlError
 
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115  closed by the caller
     try:
-        app()
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
     except TaamctlError as error:
-        if os.environ.get("TAAMCTL_DEBUG"):
-            raise
-        console.show_error(error.message, error.hint)
-        sys.exit(error.exit_code)
+        code = _failed(error, error.message, error.hint, error.exit_code)
     except KeyboardInterrupt:
+        code = INTERRUPTED
+    except SystemExit as stop:
+        if not _is_broken_pipe(stop.__context__):  # typer turns a reader that went away into exit code 1
+            raise
+        code = _drop_output()
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else "input or output failed: "
+        code = _drop_output() if _is_broken_pipe(error) else _failed(error, where + (error.strerror or str(error)),
+                                                                     "taamctl --debug ... shows where", 2)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # else the parser refuses the call
+            raise
+        code = _refused(error)
+    if code == INTERRUPTED:
+        console.end_bars()
         console.say("interrupted; finished tasks are kept, run the same command again to go on")
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    sys.exit(code or 0)
+
+
+def _failed(error: Exception, message: str, hint: str, code: int) -> int:
+    console.end_bars()
+    if os.environ.get("TAAMCTL_DEBUG"):
+        raise error
+    console.show_error(message, hint)
+    if isinstance(error, OSError):
+        _drop_output()
+    return code
+
+
+def _refused(error: Any) -> int:
+    """Show what the parser says about the call; it has already shown the help where the call was empty."""
+    if type(error).__name__ != "NoArgsIsHelpError":
+        context = getattr(error, "ctx", None)
+        console.show_error(error.format_message(), f"{context.command_path} --help lists what there is" if context else "")
+    return 2
+
+
+def _is_broken_pipe(error: BaseException | None) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.EPIPE
+
+
+def _drop_output() -> int:
+    """Send what is still buffered for stdout nowhere: whoever read it is gone, or the disk is full."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
 
 
 if __name__ == "__main__":

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import Any
 
 from taamctl.core.progress import Progress
 
+_bars: list[Any] = []  # on the screen now
+
+
+def end_bars() -> None:
+    """Remove the bars of work that was cut short, and show the cursor again."""
+    while _bars:
+        _bars.pop().stop()
+
 
 def say(line: str) -> None:
-    """Write one line for people to stderr."""
-    print(line, file=sys.stderr, flush=True)
+    """Write one line for people to stderr; work goes on where nobody can read it any more."""
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def show_error(message: str, hint: str) -> None:
@@ -62,6 +72,7 @@ class LiveProgress(Progress):
                              TextColumn("left"), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task(label, total=total)
         self._bar.start()
+        _bars.append(self._bar)
 
     def advance(self, steps: int = 1) -> None:
         """Move the bar."""
@@ -74,3 +85,5 @@ class LiveProgress(Progress):
     def finish(self) -> None:
         """Remove the bar."""
         self._bar.stop()
+        if self._bar in _bars:
+            _bars.remove(self._bar)

@@ -31,6 +31,16 @@ class Features:
     hop_mean: Array
     ls_mean: Array
 
+    def group(self, index: int, low: int, high: int, params: PrecomputeParams) -> dict[str, Array]:
+        """Return everything that is stored of one group (rows [low, high)), by entry name."""
+        out = {"deg": self.operator.degree[low:high], "H": self.h[low:high], "spread": self.spread[low:high],
+               "hop_mean": self.hop_mean[index], "ls_mean": self.ls_mean[index]}
+        if params.store_x:
+            out |= group_features(self.x, low, high)
+        if params.store_edges:
+            out["indptr"], out["indices"] = group_edges(self.operator, low, high)
+        return out
+
 
 def compute(raw: Array | CSR, orig_id: Array, offset: Array, edges: CSR, params: PrecomputeParams, norm: str,
             progress: Progress = SILENT) -> Features:

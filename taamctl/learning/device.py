@@ -26,3 +26,8 @@ def pin(device: torch.device, threads: int) -> None:
     torch.set_num_threads(threads)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = False
+
+
+def name(device: torch.device) -> str:
+    """Return what a record calls the device: its product name, or `cpu`."""
+    return str(torch.cuda.get_device_name(device)) if device.type == "cuda" else device.type

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taamctl.core.types import SCOPES, Array, QueryGraph
+from taamctl.learning import task_id
 from taamctl.learning.method import Method, State
 
 
@@ -33,3 +34,18 @@ def predict_stream(method: Method, states: Sequence[State], queries: Sequence[Qu
             for scope in SCOPES:
                 out[scope][stage, ends[j] - len(queries[j].h):ends[j]] = made.labels[scope].cpu().numpy()
     return out
+
+
+def infer_part(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], labels: Sequence[Array], profiles: Array,
+               prototypes: Array, metric: str) -> dict[str, Array]:
+    """Decide the task of every query graph of a part and predict it; return the arrays of an `infer` artefact's part.
+
+    Args:
+        queries, labels: of T tasks; the labels are passed through, no decision or prediction reads them.
+        profiles: [T, D] of the query graphs. prototypes: [T, D] of the training parts.
+    """
+    t = len(queries)
+    made = task_id.given(t) if method.facts.task_id == "given" else task_id.decide(profiles, prototypes, metric)
+    predicted = predict_stream(method, states, queries, made.choice)
+    return {"y": np.concatenate(labels), "task": np.repeat(np.arange(t), [len(y) for y in labels]), "decision": made.choice,
+            "similarity": made.similarity, "margin": made.margin, **predicted}

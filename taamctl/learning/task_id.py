@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,13 @@ def profile(hop_mean: Array, ls_mean: Array, params: InferParams) -> Array:
                            f"set precompute.max_hop to {max(params.hops)} or more")
     blocks = [w * (amp_weights(hop, params.alpha) @ hop_mean[:hop + 1].astype(np.float64)) for hop, w in sorted(params.hops.items())]
     return np.concatenate(blocks)
+
+
+def profiles(means: Sequence[tuple[Array, Array] | None], params: InferParams) -> Array:
+    """Return the profiles of T graphs as [T, D] float64; NaN for a graph without a node (None)."""
+    made = [None if m is None else profile(*m, params) for m in means]
+    width = next(len(p) for p in made if p is not None) if any(p is not None for p in made) else 1
+    return np.stack([np.full(width, np.nan) if p is None else p for p in made])
 
 
 def similarity(query: Array, prototypes: Array, metric: str) -> Array:

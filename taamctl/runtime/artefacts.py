@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -210,7 +210,7 @@ class Artefact:
             raise TaamctlError(f"{path}: {self.kind} artefact of schema version {self.version}, this taamctl reads "
                                f"{known.version if known else 'none of that kind'}", again)
 
-    def __enter__(self) -> Artefact:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,17 +82,17 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
         if not path.is_file():
             raise TaamctlError(f"{job.stage} needs {path}, which is not there", f"make it with: {made_by}")
     main = job.outputs[0]
+    if not os.access(main.parent, os.W_OK) and (kept := _reusable(context, job, key_of(job))) is not None:
+        return kept  # a folder that cannot be written is still good for reading
     with writing(main, wait=context.wait, tell=context.tell):
         for output in job.outputs:
             artefacts.sweep(output)
         key = key_of(job)
-        record = _recorded(main)
-        if not context.force and record is not None and _still_right(record, key, job.outputs):
-            context.tell(f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match)")
-            return Outcome(main, True, record)
+        if (kept := _reusable(context, job, key)) is not None:
+            return kept
         clock = provenance.Clock()
         facts = compute() or {}
-        record = {"stage": job.stage, "label": job.label, "key": key,
+        record: dict[str, Any] = {"stage": job.stage, "label": job.label, "key": key,
                   "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
                   "cost": clock.read(), "versions": provenance.versions(), "machine": provenance.machine(), "facts": facts}
         artefacts.write_json(provenance.sidecar_of(main), record)
@@ -99,6 +100,15 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
         context.tell(f"{job.stage} {job.label}: wrote {main} in {cost['wall_s']:.1f} s "
                      f"({cost['cpu_s']:.1f} s of CPU, peak {cost['peak_memory_mib']:.0f} MiB)")
         return Outcome(main, False, record)
+
+
+def _reusable(context: Context, job: Job, key: dict[str, Any]) -> Outcome | None:
+    main = job.outputs[0]
+    record = _recorded(main)
+    if context.force or record is None or not _still_right(record, key, job.outputs):
+        return None
+    context.tell(f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match)")
+    return Outcome(main, True, record)
 
 
 def key_of(job: Job) -> dict[str, Any]:

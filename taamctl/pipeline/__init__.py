@@ -1,1 +1,0 @@
-"""The DAG seen from outside: which code a stage depends on."""

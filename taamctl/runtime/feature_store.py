@@ -1,0 +1,47 @@
+"""Read features.h5 as tasks and query graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from taamctl.core.types import Array, QueryGraph, StreamInfo, Task, TaskData
+from taamctl.runtime.artefacts import Artefact
+from taamctl.runtime.schema import group
+
+
+class FeatureStore(Artefact):
+    """A `precompute` artefact; every array is read when asked for, and checked."""
+
+    def __init__(self, path: Path, made_by: str) -> None:
+        super().__init__(path, "precompute", made_by)
+        bounds = self.read("stream/bounds")
+        width = self.shape(f"{group(0, 'train')}/H")[1]
+        self.info = StreamInfo(width, tuple((int(a), int(b)) for a, b in bounds))
+
+    def task(self, k: int) -> TaskData:
+        """Return the training part of task `k`."""
+        import torch
+
+        h, y, deg = (torch.from_numpy(self.read(f"{group(k, 'train')}/{name}")) for name in ("H", "y", "deg"))
+        return TaskData(Task(k, *self.info.bounds[k]), h, y, deg)
+
+    def query(self, k: int, part: str) -> QueryGraph:
+        """Return a part of task `k` without labels and task index."""
+        import torch
+
+        return QueryGraph(*(torch.from_numpy(self.read(f"{group(k, part)}/{name}")) for name in ("H", "deg")))
+
+    def labels(self, part: str) -> list[Array]:
+        """Return every task's labels in a part."""
+        return [self.read(f"{group(k, part)}/y") for k in range(self.info.num_tasks)]
+
+    def means(self, part: str) -> list[tuple[Array, Array] | None]:
+        """Return every task's hop means [J, F] and LS means [2, F] in a part; None for a part without a node."""
+        return [(self.read(f"{group(k, part)}/hop_mean"), self.read(f"{group(k, part)}/ls_mean"))
+                if self.shape(f"{group(k, part)}/y")[0] else None for k in range(self.info.num_tasks)]
+
+    def class_sizes(self) -> Array:
+        """Return [C] training nodes per class."""
+        return np.bincount(np.concatenate(self.labels("train")), minlength=self.info.num_classes)

@@ -1,0 +1,165 @@
+"""The house rules, on the real imports: who may import whom, what a stage's bytes depend on, how long things may be."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from taamctl.core import registry
+from taamctl.runtime.layout import FILES, PER_SEED, STAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = {"core", "runtime", "graph", "datasets", "stream", "features", "models", "learning", "methods", "evaluation", "report", "cli",
+        "stages"}
+MAY_IMPORT = {
+    "core": set(), "runtime": {"core"}, "graph": {"core"}, "datasets": {"core", "graph", "runtime"}, "stream": {"core", "graph"},
+    "features": {"core", "graph"}, "models": {"core"}, "learning": {"core", "models"},
+    "methods": {"core", "learning", "models", "features"},
+    "evaluation": {"core"}, "report": {"core", "runtime", "evaluation"},
+    "stages": OURS - {"cli", "stages"}, "cli": {"core", "runtime", "report", "stages", "features"},
+}
+HEAVY = {"torch", "dgl", "numpy", "h5py", "scipy", "pandas", "sklearn", "matplotlib", "ogb"}
+SOURCES = sorted([*(ROOT / "taamctl").rglob("*.py"), *(ROOT / "stages").glob("*.py")])
+
+
+def package_of(path: Path) -> str:
+    relative = path.relative_to(ROOT)
+    return "stages" if relative.parts[0] == "stages" else relative.parts[1] if len(relative.parts) > 2 else ""
+
+
+@cache
+def imports(path: Path) -> tuple[tuple[str, bool], ...]:
+    """Return (module, at module level) of every import of a file, those inside functions too."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    top = {id(node) for node in tree.body}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, id(node) in top) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.append((node.module, id(node) in top))
+            found += [(f"{node.module}.{alias.name}", id(node) in top) for alias in node.names]
+    return tuple(found)
+
+
+def file_of(module: str) -> Path | None:
+    """Return the source file of one of our modules, or None."""
+    parts = module.split(".")
+    if parts[0] != "taamctl" or len(parts) < 2:
+        return None
+    base = ROOT / "stages" / Path(*parts[2:]) if parts[1] == "stages" else ROOT / Path(*parts)
+    file = base.with_suffix(".py")
+    return file if file.is_file() else base / "__init__.py" if (base / "__init__.py").is_file() else None
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_one_way(path: Path) -> None:
+    own = package_of(path)
+    if not own:
+        return
+    for module, _ in imports(path):
+        parts = module.split(".")
+        if parts[0] == "taamctl" and len(parts) > 1 and parts[1] in OURS and parts[1] != own:
+            assert parts[1] in MAY_IMPORT[own], f"{path.name} of {own} imports {module}"
+        if own in ("methods", "datasets") and parts[:2] == ["taamctl", own] and len(parts) > 2:
+            assert parts[2].startswith("_"), f"{path.name} imports its sibling {module}"
+        if own == "stages" and parts[:2] == ["taamctl", "stages"]:
+            raise AssertionError(f"{path.name} imports the stage {module}")
+
+
+@pytest.mark.parametrize("package", ["cli", "core", "runtime"])
+def test_light_packages_import_nothing_heavy_at_module_level(package: str) -> None:
+    allowed = {"core": {"numpy"}, "runtime": {"numpy"}, "cli": set()}[package]
+    for path in (ROOT / "taamctl" / package).glob("*.py"):
+        heavy = {m.split(".")[0] for m, top in imports(path) if top} & HEAVY - allowed
+        assert not heavy, f"{path.name} imports {heavy} at module level"
+
+
+@pytest.mark.parametrize(("library", "home"), [("dgl", "dgl_adapter.py"), ("ogb", "ogb_adapter.py")])
+def test_one_module_imports_each_graph_library(library: str, home: str) -> None:
+    users = {p.name for p in SOURCES if any(m.split(".")[0] == library for m, _ in imports(p))}
+    assert users <= {home}
+
+
+def closure(start: Path) -> set[Path]:
+    """Return every file of ours that importing `start`, and running all of its functions, can load."""
+    seen: set[Path] = set()
+    todo = [start]
+    while todo:
+        path = todo.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        todo += [f for m, _ in imports(path) if (f := file_of(m)) is not None]
+    return seen
+
+
+def inside(path: Path, code: tuple[str, ...]) -> bool:
+    name = path.relative_to(ROOT).as_posix().removeprefix("taamctl/")
+    return path.name == "__init__.py" or any(name == c or name.startswith(f"{c}/") for c in code)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_lists_all_code_that_its_bytes_depend_on(stage: str) -> None:
+    code = importlib.import_module(f"taamctl.stages.{stage}").CODE
+    starts = [ROOT / "stages" / f"{stage}.py"]
+    kind = {"split": "datasets", "precompute": "datasets", "train": "methods", "infer": "methods"}.get(stage)
+    plugins = [ROOT / "taamctl" / kind / f"{n}.py" for n in registry.names(f"taamctl.{kind}")] if kind else []
+    for start in [*starts, *plugins]:
+        outside = [p for p in closure(start) if not inside(p, code) and p != start]
+        assert not outside, f"{stage} can load {[str(p.relative_to(ROOT)) for p in outside]}, which CODE leaves out"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_dvc_lists_the_same_code_and_the_same_artefacts(stage: str) -> None:
+    pipeline = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    assert tuple(pipeline) == STAGES
+    entry = pipeline[stage]
+    code = {f"taamctl/{c}" if not c.startswith("stages/") else c for c in importlib.import_module(f"taamctl.stages.{stage}").CODE}
+    listed = {d for d in entry["deps"] if d.startswith(("taamctl/", "stages/")) and "${" not in d}
+    assert listed == code
+    for c in code:
+        assert (ROOT / c).exists(), c
+    outs = [o if isinstance(o, str) else next(iter(o)) for k in ("outs", "metrics", "plots") for o in entry.get(k, [])]
+    if stage in FILES:
+        folder = f"outputs/{stage}/${{item.dataset}}" + ("/${item.method}/seed-${item.seed}" if stage in PER_SEED else "")
+        assert sorted(outs) == sorted(f"{folder}/{f}" for f in FILES[stage])
+    assert entry["cmd"].startswith(f"taamctl {stage}")
+    assert stage in entry["params"]
+
+
+def test_every_plugin_has_a_section_and_every_key_a_comment() -> None:
+    text = (ROOT / "params.yaml").read_text()
+    tree = yaml.safe_load(text)
+    for kind in ("datasets", "methods"):
+        assert set(tree[kind]) == set(registry.names(f"taamctl.{kind}"))
+    for line in text.splitlines():
+        if re.match(r"^ {2,4}[a-z_]+: [^{]", line) and not re.match(r"^ {4}(d_task|heads|seed)", line):
+            assert "#" in line or line.strip().startswith(("methods", "val", "test")), f"no comment: {line}"
+
+
+LIMITS = {"methods": 300, "datasets": 150, "stages": 60, "cli": 130}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_and_functions_stay_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LIMITS.get(package_of(path), 400)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < 60, f"{node.name} is too long"
+
+
+def test_no_branch_on_a_plugin_name() -> None:
+    names = {*registry.names("taamctl.methods"), *registry.names("taamctl.datasets")} - {"joint"}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare):
+                literals = {c.value for c in [node.left, *node.comparators] if isinstance(c, ast.Constant)}
+                assert not literals & names, f"{path.name}:{node.lineno} compares with a plug-in's name"
