@@ -25,8 +25,7 @@ def accuracy_matrices(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     lines = -(-len(rows) // columns)
     figure, axes = pyplot.subplots(lines, columns, figsize=(3.6 * columns + 0.9, 3.5 * lines + 0.9), squeeze=False,
                                    layout="constrained")
-    colours = pyplot.get_cmap("cividis").copy()
-    colours.set_bad("#e6e6e6")
+    colours = pyplot.get_cmap("cividis").with_extremes(bad="#e6e6e6")
     image = None
     for axis, row in zip(axes.flat, rows, strict=False):
         matrix = np.array([[np.nan if v is None else 100 * v for v in r] for r in row["matrix"]])

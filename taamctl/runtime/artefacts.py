@@ -6,9 +6,12 @@ path is never opened for writing. A reader refuses a file without the mark and c
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
+import signal
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -102,13 +105,78 @@ def checksum(array: Array) -> int:
     return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data) if array.size else 0
 
 
+class _Sink:
+    """The file that HDF5 writes into. HDF5 crashes after a failed write, so the first failure is kept here and the rest is dropped."""
+
+    def __init__(self, file: io.FileIO) -> None:
+        self._file = file
+        self.failure: OSError | None = None
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(size)
+
+    def readinto(self, buffer: memoryview) -> int:
+        got = self._file.readinto(buffer) or 0
+        buffer[got:] = bytes(len(buffer) - got)
+        return len(buffer)
+
+    def write(self, data: memoryview) -> int:
+        left = memoryview(data)
+        try:
+            while self.failure is None and len(left):
+                left = left[self._file.write(left):]
+        except OSError as error:
+            self.failure = error
+        return len(data)
+
+    def truncate(self, size: int) -> int:
+        try:
+            return self._file.truncate(size) if self.failure is None else size
+        except OSError as error:
+            self.failure = error
+        return size
+
+    def flush(self) -> None:
+        """Do nothing: the file is not buffered."""
+
+    def check(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[Callable[[], None]]:
+    """Keep Ctrl-C out of HDF5's calls into Python, where an exception would crash it; the yielded function lets it through."""
+    held: list[int] = []
+
+    def let_through() -> None:
+        if held:
+            raise KeyboardInterrupt
+
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    try:
+        yield let_through
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    let_through()
+
+
 class Writer:
     """Fill one artefact; use it through `create`."""
 
-    def __init__(self, handle: h5py.File, kind: str) -> None:
+    def __init__(self, handle: h5py.File, kind: str, check: Callable[[], None]) -> None:
         self._handle = handle
         self._kind = kind
-        self._written: set[str] = set()
+        self._check = check
 
     def put(self, path: str, values: Any, dims: tuple[str, ...] | None = None) -> None:
         """Write one array under the name, dtype and dimension labels that the schema table gives it.
@@ -129,7 +197,7 @@ class Writer:
             stored = self._handle.create_dataset(path, data=array, dtype=h5py.string_dtype())
             crc = zlib.crc32(b"\0".join(array.tolist()))
         else:
-            array = np.ascontiguousarray(array if entry is None else array.astype(entry.dtype, copy=False))
+            array = np.asarray(array, None if entry is None else entry.dtype, order="C")
             stored = self._handle.create_dataset(path, data=array, chunks=_chunks(array))
             crc = checksum(array)
         labels = entry.dims if entry is not None else dims
@@ -138,7 +206,7 @@ class Writer:
         for axis, label in enumerate(labels or ()):
             stored.dims[axis].label = label
         stored.attrs["crc32"] = np.uint32(crc)
-        self._written.add(path)
+        self._check()
 
     def attribute(self, name: str, value: str | int | float) -> None:
         """Write one root attribute."""
@@ -146,11 +214,14 @@ class Writer:
 
 
 def _chunks(array: Array) -> tuple[int, ...] | None:
-    """Return row chunks of about 1 MiB; None (contiguous) for anything smaller than one chunk."""
+    """Return equal row chunks of at most 1 MiB; None (contiguous) for anything smaller than one chunk.
+
+    Equal, because HDF5 stores the last chunk in full: a short one would be padding on the disk.
+    """
     if array.nbytes <= CHUNK_BYTES or array.ndim == 0:
         return None
-    row = array.nbytes // array.shape[0]
-    return (max(1, min(array.shape[0], CHUNK_BYTES // max(1, row))), *array.shape[1:])
+    pieces = -(-array.nbytes // CHUNK_BYTES)
+    return (-(-array.shape[0] // pieces), *array.shape[1:])
 
 
 def create(path: Path, kind: str, params: Any, fill: Callable[[Writer], None]) -> None:
@@ -166,16 +237,24 @@ def create(path: Path, kind: str, params: Any, fill: Callable[[Writer], None]) -
 
     from taamctl.runtime.params import canonical_json
 
-    with atomic(path) as temporary:
+    with atomic(path) as temporary, _interrupts_held() as let_through, temporary.open("w+b", buffering=0) as file:
+        sink = _Sink(file)
+
+        def check() -> None:
+            sink.check()
+            let_through()
+
         try:
-            with h5py.File(temporary, "w") as handle:
+            with h5py.File(sink, "w") as handle:
                 handle.attrs["kind"] = kind
                 handle.attrs["schema_version"] = schema.KINDS[kind].version
                 handle.attrs["params"] = canonical_json(params)
-                fill(Writer(handle, kind))
+                fill(Writer(handle, kind, check))
                 handle.attrs["complete"] = True
-        except RuntimeError as error:  # h5py reports a full disk on close as RuntimeError
-            raise OSError(None, str(error)) from None
+        except (RuntimeError, ValueError, KeyError):  # HDF5 may stumble over what was dropped
+            sink.check()
+            raise
+        sink.check()
 
 
 class Artefact:

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from taamctl.report import collect, figures, render
+
+
+def _run(seed: int, aa: float, af: float | None = 0.0) -> dict:
+    return {"dataset": "d", "method": "m", "title": "M", "profile": "release", "seed": seed, "part": "test", "scope": "up_to_task",
+            "averaging": "balanced", "unit": "graph", "protocol": "grouped", "split": "60/20/20", "aa": aa, "af": af,
+            "bwt": None if af is None else -af,
+            "aa_curve": [aa], "matrix": [[aa, None], [aa, aa]], "aa_by_scope": dict.fromkeys(("all_seen", "up_to_task", "task_only"), aa),
+            "task_id_kind": "inferred", "task_id_accuracy": 1.0, "task_id": "amp/cosine",
+            "parameters": {"extra_paper": 1234567, "extra_full": 2}, "flags": [], "sha256": f"{seed}" * 20}
+
+
+def test_seeds_are_gathered_as_mean_and_population_deviation() -> None:
+    row, = collect.over_seeds([_run(1, 0.9), _run(2, 0.8)])
+    assert row["seeds"] == [1, 2]
+    assert row["aa"] == pytest.approx(0.85)
+    assert row["aa_std"] == pytest.approx(0.05)
+    assert row["matrix"][0][1] is None
+    assert row["matrix"][1][1] == pytest.approx(0.85)
+
+
+def test_a_missing_value_stays_missing() -> None:
+    row, = collect.over_seeds([_run(1, 0.9, None), _run(2, 0.8, None)])
+    assert row["af"] is None
+    assert render.cells(row, 1)[3] == "–"
+    assert any("not defined" in line for line in render.conditions([row]))
+
+
+@pytest.mark.parametrize(("mean", "std", "text"), [(0.96234, 0.004, "96.2 ± 0.4"), (0.5, None, "50.0"), (None, None, "–"),
+                                                   (-0.0, None, "0.0"),
+                                                   (-0.00001, None, "0.0"), (-0.02, None, "-2.0")])
+def test_per_cent(mean: float | None, std: float | None, text: str) -> None:
+    assert render.percent(mean, std, 1) == text
+
+
+def test_csv_keeps_unrounded_fractions() -> None:
+    rows = collect.over_seeds([_run(1, 1 / 3)])
+    read, = csv.DictReader(io.StringIO(render.comma_separated(rows)))
+    assert float(read["aa"]) == 1 / 3
+    assert read["protocol"] == "grouped"
+    assert read["extra_paper"] == "1234567"
+
+
+def test_markdown_names_conditions_and_the_command() -> None:
+    text = render.markdown(collect.over_seeds([_run(1, 0.9), _run(2, 0.8)]), 1)
+    assert "| d | m (release) | 85.0 ± 5.0 | 0.0 ± 0.0 | 100.0 ± 0.0 |" in text
+    for words in ("balanced", "grouped protocol", "per graph", "60/20/20", "taamctl run --dataset d --method m --seed 1 --seed 2"):
+        assert words in text, words
+
+
+def test_pictures_repeat_byte_for_byte(tmp_path: Path) -> None:
+    rows = collect.over_seeds([_run(1, 0.9), _run(2, 0.8)])
+    for name in ("a.png", "b.png"):
+        figures.accuracy_matrices(tmp_path / name, rows)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"

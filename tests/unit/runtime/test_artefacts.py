@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from taamctl.core.errors import TaamctlError
+from taamctl.runtime import artefacts, lock, provenance, schema
+from taamctl.runtime.checkpoints import FileCheckpoints
+
+
+def _fill(writer: artefacts.Writer) -> None:
+    writer.put("stream/bounds", [(0, 2), (2, 4)])
+    writer.put("loss", np.arange(6, dtype=np.float32).reshape(2, 3))
+    writer.put("stages/00/w", np.random.default_rng(0).random((300, 1024)).astype(np.float32))
+    writer.attribute("note", "x")
+
+
+def _made(tmp_path: Path) -> Path:
+    path = tmp_path / "deep" / "train.h5"
+    artefacts.create(path, "train", {"b": 1, "a": 2.0}, _fill)
+    return path
+
+
+def test_same_content_same_bytes_and_a_round_trip(tmp_path: Path) -> None:
+    path = _made(tmp_path)
+    first = path.read_bytes()
+    _made(tmp_path)
+    assert path.read_bytes() == first
+    with artefacts.Artefact(path, "train") as artefact:
+        assert artefact.params == {"a": 2.0, "b": 1}
+        assert artefact.read("stream/bounds").tolist() == [[0, 2], [2, 4]]
+        assert artefact.paths("stages") == ["stages/00/w"]
+        assert artefact.describe("loss")["dims"] == ["T", "epoch"]
+        assert artefact.attribute("note") == "x"
+    assert os.listdir(path.parent) == ["train.h5"]
+
+
+def test_text_and_row_chunks(tmp_path: Path) -> None:
+    path = tmp_path / "split.h5"
+    artefacts.create(path, "split", {}, lambda w: w.put("classes/name", ["ä", "b" * 50]))
+    with artefacts.Artefact(path) as artefact:
+        assert artefact.read("classes/name").tolist() == ["ä", "b" * 50]
+    with h5py.File(_made(tmp_path)) as raw:
+        assert raw["stages/00/w"].chunks == (150, 1024)
+        assert raw["loss"].chunks is None
+
+
+def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = _made(tmp_path)
+    before = path.read_bytes()
+
+    def fails(writer: artefacts.Writer) -> None:
+        _fill(writer)
+        raise ValueError("in the middle")
+
+    with pytest.raises(ValueError, match="in the middle"):
+        artefacts.create(path, "train", {}, fails)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["train.h5"]
+
+
+def test_entries_follow_the_table(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no entry colour"):
+        artefacts.create(tmp_path / "a.h5", "split", {}, lambda w: w.put("colour", [1]))
+    with pytest.raises(ValueError, match="2 dimensions, the schema says"):
+        artefacts.create(tmp_path / "a.h5", "split", {}, lambda w: w.put("nodes/y", [[1]]))
+    assert not (tmp_path / "a.h5").exists()
+
+
+@pytest.mark.parametrize(("damage", "message"), [("truncate", "is broken"), ("unmark", "is incomplete"),
+                                                 ("flip", "does not match its checksum"),
+                                                 ("text", "is broken"), ("version", "schema version 99"), ("missing", "no file")])
+def test_damage_is_noticed(tmp_path: Path, damage: str, message: str) -> None:
+    path = _made(tmp_path)
+    if damage == "truncate":
+        path.write_bytes(path.read_bytes()[:5000])
+    elif damage == "text":
+        path.write_text("not HDF5")
+    elif damage == "missing":
+        path.unlink()
+    elif damage == "flip":
+        data = bytearray(path.read_bytes())
+        data[len(data) - 100_000] ^= 1
+        path.write_bytes(bytes(data))
+    else:
+        with h5py.File(path, "r+") as raw:
+            raw.attrs.modify("complete", False) if damage == "unmark" else raw.attrs.modify("schema_version", 99)
+
+    def read() -> None:
+        with artefacts.Artefact(path, "train", "taamctl train") as artefact:
+            for entry in artefact.paths():
+                artefact.read(entry)
+
+    with pytest.raises(TaamctlError, match=message) as caught:
+        read()
+    assert "taamctl train" in caught.value.hint
+
+
+def test_another_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TaamctlError, match="holds a train artefact, expected split"):
+        artefacts.Artefact(_made(tmp_path), "split")
+
+
+@pytest.mark.parametrize(("code", "message"), [(errno.ENOSPC, "no space left"), (errno.EACCES, "Permission denied"),
+                                              (errno.EROFS, "Read-only")])
+def test_system_errors_become_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, message: str) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(TaamctlError, match=message) as caught:
+        artefacts.write_json(tmp_path / "a.json", {})
+    assert str(tmp_path / "a.json") in caught.value.message
+    assert os.listdir(tmp_path) == []
+
+
+def test_json_is_strict(tmp_path: Path) -> None:
+    artefacts.write_json(tmp_path / "a.json", {"x": np.float64("nan"), "y": np.array([1.0, np.inf]), 3: (np.int64(1),)})
+    assert artefacts.read_json(tmp_path / "a.json") == {"x": None, "y": [1.0, None], "3": [1]}
+    (tmp_path / "a.json").write_text("{")
+    with pytest.raises(TaamctlError, match="no valid JSON"):
+        artefacts.read_json(tmp_path / "a.json")
+
+
+def test_stale_temporary_files_are_swept(tmp_path: Path) -> None:
+    (tmp_path / ".a.h5.999.tmp").write_text("x")
+    (tmp_path / ".b.h5.999.tmp").write_text("x")
+    artefacts.sweep(tmp_path / "a.h5")
+    assert os.listdir(tmp_path) == [".b.h5.999.tmp"]
+
+
+def test_every_schema_entry_is_documented() -> None:
+    for kind in schema.KINDS.values():
+        for path, entry in kind.entries.items():
+            assert entry.doc, path
+            assert entry.dims, path
+    assert schema.entry_of("precompute", "tasks/17/val/H") is schema.KINDS["precompute"].entries["tasks/{task}/{part}/H"]
+    assert schema.entry_of("precompute", "tasks/17/val/Q") is None
+
+
+def test_a_lock_names_its_owner_and_is_free_afterwards(tmp_path: Path) -> None:
+    told: list[str] = []
+    with lock.writing(tmp_path / "a.h5", wait=True, tell=told.append), pytest.raises(TaamctlError, match=f"process {os.getpid()} on"), \
+            lock.writing(tmp_path / "a.h5", wait=False, tell=told.append):
+        pass
+    with lock.writing(tmp_path / "a.h5", wait=False, tell=told.append):
+        assert not told
+
+
+def test_checkpoints_of_another_run_are_not_seen(tmp_path: Path) -> None:
+    store = FileCheckpoints(tmp_path / "c", {"lr": 1})
+    store.save(0, {"nsm/w": np.arange(3)}, {"adam/0/step": np.array(2.0)}, np.zeros(2, np.float32))
+    saved = store.load(0)
+    assert saved is not None
+    assert saved[0]["nsm/w"].tolist() == [0, 1, 2]
+    assert float(saved[1]["adam/0/step"]) == 2
+    assert store.load(1) is None
+    assert FileCheckpoints(tmp_path / "c", {"lr": 2}).load(0) is None
+    (tmp_path / "c" / "task-000.h5").write_bytes(b"")
+    assert store.load(0) is None
+    store.remove()
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_stamp_spares_reading_until_the_file_changes(tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    file.write_text("a")
+    stamp = provenance.stamp(file)
+    assert provenance.digest_of(file, {**stamp, "sha256": "remembered"}) == "remembered"
+    file.write_text("b!")
+    assert provenance.digest_of(file, stamp) == provenance.sha256(file) != stamp["sha256"]

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from taamctl.core.errors import TaamctlError
+from taamctl.learning.params import InferParams, TrainParams
+from taamctl.runtime.params import PACKAGED, bind, canonical_json, check, read
+
+
+def test_the_packaged_file_is_complete_and_right() -> None:
+    check("params.yaml", read(PACKAGED), {})
+
+
+def test_all_faults_are_reported_in_one_message() -> None:
+    tree = read(PACKAGED)
+    tree["train"]["epochs"] = 0
+    tree["train"]["lr"] = "fast"
+    tree["train"]["devise"] = "cpu"
+    del tree["split"]["seed"]
+    tree["infer"]["metric"] = "cosin"
+    tree["methods"]["tamm"] = {}
+    tree["optimiser"] = {}
+    with pytest.raises(TaamctlError) as caught:
+        check("p.yaml", tree, {})
+    text = caught.value.message
+    assert text.startswith("p.yaml: 7 faults")
+    for line in ("train.epochs: 0 must be >= 1", "train.lr: 'fast' is no finite number",
+                 "train.devise: unknown key; did you mean device?", "split.seed: missing",
+                 "'cosin' is not one of cosine, euclid; did you mean cosine?",
+                 "methods.tamm: unknown key; did you mean taam?", "optimiser: unknown key"):
+        assert line in text, line
+
+
+def test_equal_parameters_have_one_canonical_text() -> None:
+    base = read(PACKAGED)
+    first = bind(TrainParams, {**base["train"], "lr": 1}, "train", [])
+    second = bind(TrainParams, {**base["train"], "lr": 1.0}, "train", [])
+    assert canonical_json(first) == canonical_json(second)
+    hops = [bind(InferParams, {**base["infer"], "hops": h}, "infer", []) for h in ({0: 1, 2: 1}, {2: 1.0, 0: 1})]
+    assert canonical_json(hops[0]) == canonical_json(hops[1])
+
+
+@pytest.mark.parametrize(("value", "ok"), [(5, True), (5.0, True), (5.5, False), (True, False), ("5", False), (None, False)])
+def test_whole_numbers(value: object, ok: bool) -> None:
+    faults: list[str] = []
+    bind(TrainParams, {**read(PACKAGED)["train"], "epochs": value}, "train", faults)
+    assert (not faults) is ok
+
+
+@pytest.mark.parametrize("value", ["5e-4", 5e-4, 1])
+def test_floats_that_yaml_reads_as_text_are_taken(value: object) -> None:
+    faults: list[str] = []
+    made = bind(TrainParams, {**read(PACKAGED)["train"], "lr": value}, "train", faults)
+    assert not faults
+    assert made.lr == float(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "nan"])
+def test_numbers_must_be_finite(value: object) -> None:
+    faults: list[str] = []
+    bind(TrainParams, {**read(PACKAGED)["train"], "lr": value}, "train", faults)
+    assert "finite" in faults[0]
+
+
+def test_overrides_are_yaml_and_must_name_a_key() -> None:
+    assert read(PACKAGED, ["infer.hops={0: 1}", "train.lr=1e-2"])["infer"]["hops"] == {0: 1}
+    with pytest.raises(TaamctlError, match="no such parameter") as caught:
+        read(PACKAGED, ["train.leanring=1"])
+    assert "train." in caught.value.hint
+    with pytest.raises(TaamctlError, match="no such parameter"):
+        read(PACKAGED, ["train.lr"])
+
+
+@pytest.mark.parametrize(("text", "message"), [("a: [", "no valid YAML"), ("- 1\n- 2\n", "no mapping of sections"), ("", "no mapping")])
+def test_broken_files(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text(text)
+    with pytest.raises(TaamctlError, match=message):
+        read(file)
+
+
+def test_fractions_are_checked_together() -> None:
+    tree = read(PACKAGED)
+    tree["split"]["train"] = 0.9
+    with pytest.raises(TaamctlError, match="must be 1"):
+        check("p.yaml", tree, {})
+
+
+def test_the_packaged_file_is_the_one_at_the_top() -> None:
+    top = Path(__file__).resolve().parents[3] / "params.yaml"
+    assert yaml.safe_load(top.read_text()) == read(PACKAGED)
