@@ -1,0 +1,57 @@
+"""The device path: what runs on a CUDA device gives what the CPU gives, to rounding. Without one, the CPU stands in for it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from taamctl.core import registry
+from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
+from taamctl.learning import device as devices
+from taamctl.learning.params import TrainParams
+from taamctl.runtime.params import PACKAGED, bind, read
+
+DEVICES = [torch.device("cpu"), pytest.param(torch.device("cuda"), marks=pytest.mark.skipif(not torch.cuda.is_available(),
+                                                                                            reason="no CUDA device here"))]
+INFO = StreamInfo(24, ((0, 2), (2, 4)))
+TRAIN = TrainParams(epochs=15, lr=0.005, weight_decay=0.0005, balance=True, node_batch=0, device="auto", threads=2)
+
+
+def _tasks() -> list[TaskData]:
+    rng = torch.Generator().manual_seed(0)
+    y = torch.arange(60) % 2
+    return [TaskData(Task(k, 2 * k, 2 * k + 2), torch.rand(60, 24, generator=rng) + torch.eye(24)[2 * k + y], y + 2 * k, torch.ones(60))
+            for k in range(2)]
+
+
+def _learn(name: str, device: torch.device, train: TrainParams) -> tuple[list[dict[str, np.ndarray]], dict[str, torch.Tensor]]:
+    module = registry.load("taamctl.methods", name)
+    own = None if module.Params is None else bind(module.Params, read(PACKAGED)["methods"][name], name, [])
+    devices.pin(device, train.threads)
+    method, tasks, states = module.Method(own, INFO, train, 1, device), _tasks(), []
+    for k in range(2):
+        if method.trains(k):
+            method.learn(tuple(tasks[:k + 1]) if method.facts.sees == "all" else (tasks[k],))
+        states.append(method.state() if method.trains(k) else {})
+    method.load(method.shared(), states)
+    return states, dict(method.predict(QueryGraph(tasks[1].h, tasks[1].deg), 1).labels)
+
+
+@pytest.mark.parametrize("device", DEVICES, ids=str)
+@pytest.mark.parametrize("name", registry.names("taamctl.methods"))
+@pytest.mark.parametrize("batch", [0, 16])
+def test_a_device_agrees_with_the_cpu_and_with_itself(name: str, device: torch.device, batch: int) -> None:
+    train = dataclasses.replace(TRAIN, node_batch=batch)
+    reference, _ = _learn(name, torch.device("cpu"), train)
+    states, labels = _learn(name, device, train)
+    again, labels_again = _learn(name, device, train)
+    for a, b, c in zip(states, again, reference, strict=True):
+        assert a.keys() == c.keys()
+        for key in a:
+            assert isinstance(a[key], np.ndarray)
+            assert np.array_equal(a[key], b[key]), f"{key} is not deterministic on {device}"
+            assert np.allclose(a[key], c[key], atol=2e-3), key
+    assert all(torch.equal(labels[s].cpu(), labels_again[s].cpu()) for s in labels)
