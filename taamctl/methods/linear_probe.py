@@ -53,6 +53,7 @@ class Method(Base):
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Fit one logistic regression; return its final mean negative log-likelihood."""
         from sklearn.linear_model import LogisticRegression
+        from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
         data = tasks[-1]
         h, y, classes = data.h.cpu().numpy(), data.y.cpu().numpy(), data.task.high - data.task.low
@@ -60,7 +61,9 @@ class Method(Base):
         present = np.unique(y) - data.task.low
         if len(present) > 1:
             model = LogisticRegression(C=self.params.c, max_iter=self.params.iterations,
-                                       class_weight="balanced" if self.train.balance else None).fit(h.astype(np.float64), y)
+                                       class_weight="balanced" if self.train.balance else None)
+            with threadpool_limits(self.train.threads):
+                model.fit(h.astype(np.float64), y)
             both = len(present) == 2  # scikit-learn keeps one row for two classes: the log-odds
             weight[present] = np.concatenate([-model.coef_, model.coef_]) / 2 if both else model.coef_
             bias[present] = np.concatenate([-model.intercept_, model.intercept_]) / 2 if both else model.intercept_

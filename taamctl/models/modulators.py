@@ -9,6 +9,7 @@ Source: TAAM (2026), Eqs. 7-10.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from taamctl.models import init
 
 Weights = dict[str, torch.Tensor]
 LN_EPS = 1e-5
-ROWS = 2048  # rows per step of the fused product: its temporary stays in the cache
+ROWS = 2048  # rows per step of the fused product on a CPU: its temporary stays in the cache
 
 
 def draw_low_rank(num_features: int, d_task: int, heads: int, rank: int, generator: torch.Generator) -> Weights:
@@ -95,6 +96,12 @@ def modulated_product(weights: Weights, h: torch.Tensor, ln: torch.Tensor, base:
     return base + product + a @ (beta @ w1.T)
 
 
+def _blocks(n: torch.Tensor) -> Iterator[slice]:
+    """Yield row slices; on a GPU one slice, for there launches cost more than cache misses."""
+    step = max(1, n.shape[0]) if n.is_cuda else ROWS
+    return (slice(low, low + step) for low in range(0, n.shape[0], step))
+
+
 class _ScaledProduct(torch.autograd.Function):
     """((a gamma) * n) W1^T with gradients for a and gamma only: one product forward, one backward, nothing frozen differentiated."""
 
@@ -102,21 +109,19 @@ class _ScaledProduct(torch.autograd.Function):
     def forward(ctx: Any, n: torch.Tensor, a: torch.Tensor, gamma: torch.Tensor, w1: torch.Tensor) -> torch.Tensor:
         ctx.save_for_backward(n, a, gamma, w1)
         out = torch.empty((n.shape[0], w1.shape[0]), dtype=n.dtype, device=n.device)
-        for low in range(0, n.shape[0], ROWS):
-            weights = a[low:low + ROWS]
-            scaled = weights[:, :1] * gamma[0]  # head by head: a product with an inner dimension of 2 is slower than its memory
+        for rows in _blocks(n):
+            scaled = a[rows, :1] * gamma[0]  # head by head: a product with an inner dimension of 2 is slower than its memory
             for m in range(1, len(gamma)):
-                scaled.addcmul_(weights[:, m:m + 1], gamma[m:m + 1])
-            scaled.mul_(n[low:low + ROWS])
-            torch.mm(scaled, w1.T, out=out[low:low + ROWS])
+                scaled.addcmul_(a[rows, m:m + 1], gamma[m:m + 1])
+            torch.mm(scaled.mul_(n[rows]), w1.T, out=out[rows])
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[None, torch.Tensor, torch.Tensor, None]:
         n, a, gamma, w1 = ctx.saved_tensors
         da, dgamma = torch.empty_like(a), torch.zeros_like(gamma)
-        for low in range(0, n.shape[0], ROWS):
-            upstream = (gradients[0][low:low + ROWS] @ w1).mul_(n[low:low + ROWS])
-            torch.mm(upstream, gamma.T, out=da[low:low + ROWS])
-            dgamma.addmm_(a[low:low + ROWS].T, upstream)
+        for rows in _blocks(n):
+            upstream = (gradients[0][rows] @ w1).mul_(n[rows])
+            torch.mm(upstream, gamma.T, out=da[rows])
+            dgamma.addmm_(a[rows].T, upstream)
         return None, da, dgamma, None
