@@ -33,10 +33,11 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PATH": path, "OMP_NUM_THREADS": "1", **changes}
 
 
-def taamctl(folder: Path, *arguments: str, **options: Any) -> Result:
-    """Run `taamctl ARGUMENTS` in `folder` with stdin closed, to its end."""
+def taamctl(folder: Path, *arguments: str, prefix: tuple[str, ...] = (), **options: Any) -> Result:
+    """Run `taamctl ARGUMENTS` in `folder` with stdin closed, to its end; `prefix` is a command that runs another one."""
     options = {"stdin": subprocess.DEVNULL, "env": environment(), **options}
-    done = subprocess.run([*TAAMCTL, *arguments], cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False, **options)
+    done = subprocess.run([*prefix, *TAAMCTL, *arguments], cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False,
+                          **options)
     return Result(done.returncode, done.stdout, done.stderr)
 
 

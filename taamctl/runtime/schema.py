@@ -99,3 +99,17 @@ def entry_of(kind: str, path: str) -> Entry | None:
         if len(want) == len(pieces) and all(w == p or w in ("{task}", "{part}") for w, p in zip(want, pieces, strict=True)):
             return entry
     return None
+
+
+def markdown() -> str:
+    """Return the table of kinds as Markdown: the README section, which a test holds to this."""
+    lines = []
+    for name, kind in KINDS.items():
+        further = ", and arrays of the method's own" if kind.open_entries else ""
+        lines += [f"**{name}** (version {kind.version}): {kind.doc}{further}", "", "| array | dtype | dimensions | meaning |", "|---|---|---|---|"]
+        for path, entry in kind.entries.items():
+            where = path.replace("{task}", "<task>").replace("{part}", "<part>")
+            optional = " (optional)" if entry.optional else ""
+            lines.append(f"| `{where}` | {entry.dtype} | {' x '.join(entry.dims)} | {entry.doc}{optional} |")
+        lines.append("")
+    return "\n".join(lines).rstrip()
