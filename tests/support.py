@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ STAGES = ("split", "precompute", "train", "infer", "eval", "report")
 PER_RUN = ("train", "infer", "eval", "report", "run")
 TAAMCTL = (sys.executable, "-m", "taamctl")
 LIMIT = 300  # seconds that no command of these tests comes near; a hang fails instead of blocking
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a shell starts a background job, and the commands would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)

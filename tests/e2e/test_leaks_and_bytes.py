@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from taamctl.stages import precompute, split, train
 
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import synthetic
@@ -18,13 +19,12 @@ from taamctl.runtime import params as parameters
 from taamctl.runtime.artefacts import Artefact
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
-from taamctl.stages import precompute, split, train
 
 LOAD = synthetic.load
 
 
 def _context(folder: Path) -> Context:
-    tree = parameters.read(parameters.PACKAGED, ["run.datasets=[synthetic]", "train.epochs=3", "run.methods=[taam, finetune, joint, linear_probe]"])
+    tree = parameters.read(parameters.PACKAGED, ["run.datasets=[synthetic]", "train.epochs=3"])
     return Context(params=parameters.Params("packaged", tree), layout=Layout(folder))
 
 
@@ -65,7 +65,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("part", [1, 2], ids=["val", "test"])
 @pytest.mark.parametrize("what", ["features", "edges"])
-def test_no_byte_of_the_training_side_moves(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, part: int) -> None:
+def test_no_byte_of_the_training_side_moves(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str,
+                                            part: int) -> None:
     victims = _victims(undisturbed, part)
     monkeypatch.setattr(synthetic, "load", lambda root, params: _disturbed(LOAD(root, params), victims, what))
     _stages(tmp_path)

@@ -49,7 +49,8 @@ def choices(dataset: str, root: Path, part: int = 2, **changes: object) -> list[
                                      {"profile": "ls", "metric": "euclid", "ls_trailing_norm": False}],
                          ids=["amp-cosine", "amp-euclid", "hop0", "mean", "ls-cosine", "ls-untrailed-euclid"])
 @pytest.mark.parametrize("part", [1, 2], ids=["val", "test"])
-def test_every_profile_is_right_but_ls_with_its_trailing_norm_and_euclid(dataset: str, changes: dict, part: int, shared_data: Path) -> None:
+def test_every_profile_is_right_but_ls_with_its_trailing_norm_and_euclid(dataset: str, changes: dict, part: int,
+                                                                         shared_data: Path) -> None:
     got = choices(dataset, shared_data, part, **changes)
     assert got == list(range(len(got)))
 
