@@ -13,7 +13,6 @@ from taamctl.learning.task_id import profiles
 from taamctl.runtime import artefacts, model_store
 from taamctl.runtime.feature_store import FeatureStore
 from taamctl.runtime.job import Context, Job, Outcome, execute
-from taamctl.runtime.layout import command
 from taamctl.runtime.params import bind, canonical
 
 CODE = ("core", "runtime", "learning", "models", "stages/infer.py")
@@ -24,17 +23,19 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     module, params = registry.load("taamctl.methods", method), context.params.section("infer")
     features_at, trained_at = context.layout.file("precompute", dataset), context.layout.file("train", dataset, method, seed)
     output = context.layout.file("infer", dataset, method, seed)
-    inputs = ((features_at, command("precompute", dataset)), (trained_at, command("train", dataset, method, seed)))
-    job = Job("infer", f"{dataset}/{method}/seed-{seed}", canonical(params), inputs, (output,), (*CODE, f"methods/{method}.py"))
+    inputs = ((features_at, context.layout.command("precompute", dataset)),
+              (trained_at, context.layout.command("train", dataset, method, seed)))
+    job = Job("infer", f"{dataset}/{method}/seed-{seed}", canonical(params), inputs, (output,), (*CODE, f"methods/{method}.py"),
+              {"infer": params})
 
     def compute() -> None:
         with FeatureStore(*inputs[0]) as features, artefacts.Artefact(trained_at, "train", inputs[1][1]) as trained:
             made = trained.params
             train = bind(TrainParams, made["train"], "train", [])
             own = None if module.Params is None else bind(module.Params, made["method"], "method", [])
-            device = devices.resolve("auto" if made["train"]["device"] == "cuda" else "cpu")
-            devices.pin(device, train.threads)
-            learner: Method = module.Method(own, features.info, train, made["seed"], device)
+            cpu = devices.resolve("cpu")  # always: the same predictions on every machine, and cheap beside training
+            devices.pin(cpu, train.threads)
+            learner: Method = module.Method(own, features.info, train, made["seed"], cpu)
             shared, states = model_store.read(trained)
             learner.load(shared, states)
             prototypes = profiles(features.means("train"), params)
@@ -42,7 +43,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
                                       features.labels(part), profiles(features.means(part), params), prototypes, params.metric)
                      for part in ("val", "test")}
             facts = {**json.loads(trained.attribute("facts")), "prototype_width": prototypes.shape[1],
-                     "num_features": features.info.num_features}
+                     "num_features": features.info.num_features, "settings": {"precompute": features.params, "train": trained.params}}
             bounds, names = features.info.bounds, features.read("classes/name")
 
         def fill(writer: artefacts.Writer) -> None:

@@ -8,31 +8,35 @@ from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, PARTS
 from taamctl.features import compute as features
-from taamctl.features.params import PrecomputeParams
+from taamctl.features.backends import check_backend
 from taamctl.graph.canonical import content_hash
 from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context, Job, Outcome, execute
-from taamctl.runtime.layout import command
 from taamctl.runtime.params import canonical
 from taamctl.runtime.schema import group
-from taamctl.stream.params import SplitParams
-from taamctl.stream.plan import Facts, prepare
 
-CODE = ("core", "runtime", "graph", "stream", "features", "datasets/_meta.py", "stages/precompute.py")
+CODE = ("core", "runtime", "graph", "features", "datasets/_meta.py", "stages/precompute.py")
 
 
 def run(context: Context, dataset: str) -> Outcome:
     """Propagate the features of one split data set."""
-    meta, params = registry.load("taamctl.datasets", dataset).META, context.params.section("precompute")
-    norm = meta.feature_norm if params.feature_norm == "as_released" else params.feature_norm
+    module, params = registry.load("taamctl.datasets", dataset), context.params.section("precompute")
+    check_backend(params.backend)
+    norm = module.META.feature_norm if params.feature_norm == "as_released" else params.feature_norm
     source, output = context.layout.file("split", dataset), context.layout.file("precompute", dataset)
+    made_by = context.layout.command("split", dataset)
     recorded = {**canonical(params), "feature_norm": norm}
 
     def compute() -> None:
-        with artefacts.Artefact(source, "split", command("split", dataset)) as split:
-            made = _features(context, dataset, split, params, norm)
+        with artefacts.Artefact(source, "split", made_by) as split:
             passed = {path: split.read(path) for path in ("stream/bounds", "classes/name")}
             offset, orig_id, y = (split.read(path) for path in ("stream/offset", "nodes/orig_id", "nodes/y"))
+            indptr, indices, graph_sha256 = split.read("edges/indptr"), split.read("edges/indices"), split.attribute("graph_sha256")
+        raw = module.load(context.data_root, context.params.plugin("datasets", dataset, module.META.params))
+        if content_hash(raw) != graph_sha256:
+            raise TaamctlError(f"the raw data of {dataset} is not what {source} was made from", f"run {made_by} again")
+        edges = CSR(indptr, indices, None, (len(orig_id), len(orig_id)))
+        made = features.compute(raw.features, orig_id, offset, edges, params, norm, context.progress)
 
         def fill(writer: artefacts.Writer) -> None:
             writer.attribute("dataset", dataset)
@@ -44,17 +48,6 @@ def run(context: Context, dataset: str) -> Outcome:
 
         artefacts.create(output, "precompute", recorded, fill)
 
-    job = Job("precompute", dataset, recorded, ((source, command("split", dataset)),), (output,), (*CODE, f"datasets/{dataset}.py"))
+    job = Job("precompute", dataset, recorded, ((source, made_by),), (output,), (*CODE, f"datasets/{dataset}.py"), {"precompute": params})
     return execute(context, job, compute)
 
-
-def _features(context: Context, dataset: str, split: artefacts.Artefact, params: PrecomputeParams, norm: str) -> features.Features:
-    """Read the raw graph again, make sure it is the one that was split, and propagate."""
-    module = registry.load("taamctl.datasets", dataset)
-    raw = module.load(context.data_root, context.params.plugin("datasets", dataset, module.META.params))
-    if content_hash(raw) != split.attribute("graph_sha256"):
-        raise TaamctlError(f"the raw data of {dataset} is not what {split.path} was made from", f"run {command('split', dataset)} again")
-    graph = prepare(raw, Facts(module.META.directed, module.META.unlabelled_as), SplitParams(**split.params["split"]))
-    orig_id, offset, indptr, indices = (split.read(p) for p in ("nodes/orig_id", "stream/offset", "edges/indptr", "edges/indices"))
-    edges = CSR(indptr, indices, None, (len(orig_id), len(orig_id)))
-    return features.compute(graph.features, orig_id, offset, edges, params, norm, context.progress)

@@ -8,6 +8,7 @@ from typing import Any
 from taamctl.core import registry
 from taamctl.graph.canonical import content_hash
 from taamctl.runtime import artefacts
+from taamctl.runtime.fetch import raw_files
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.params import canonical
 from taamctl.stream.plan import Facts, Split, make_split
@@ -30,7 +31,9 @@ def run(context: Context, dataset: str) -> Outcome:
 
     output = context.layout.file("split", dataset)
     recorded = {"dataset": canonical(own), "split": canonical(params)}
-    return execute(context, Job("split", dataset, recorded, (), (output,), (*CODE, f"datasets/{dataset}.py")), compute)
+    job = Job("split", dataset, recorded, (), (output,), (*CODE, f"datasets/{dataset}.py"), {"split": params, f"datasets.{dataset}": own},
+              raw_files(context.data_root, module))
+    return execute(context, job, compute)
 
 
 def _fill(writer: artefacts.Writer, split: Split, dataset: str, graph_sha256: str) -> None:

@@ -14,10 +14,14 @@ from taamctl.runtime import artefacts, model_store
 from taamctl.runtime.checkpoints import FileCheckpoints, State
 from taamctl.runtime.feature_store import FeatureStore
 from taamctl.runtime.job import Context, Job, Outcome, execute, key_of
-from taamctl.runtime.layout import command
 from taamctl.runtime.params import canonical
 
 CODE = ("core", "runtime", "learning", "models", "stages/train.py")
+
+
+def check(context: Context) -> None:
+    """Refuse, before any work, a device that is not there."""
+    devices.resolve(context.params.section("train").device)
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
@@ -27,26 +31,26 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     device = devices.resolve(train.device)
     source, output = context.layout.file("precompute", dataset), context.layout.file("train", dataset, method, seed)
     recorded = {"train": {**canonical(train), "device": device.type}, "method": canonical(own), "seed": seed}
-    job = Job("train", f"{dataset}/{method}/seed-{seed}", recorded, ((source, command("precompute", dataset)),), (output,),
-              (*CODE, f"methods/{method}.py"))
+    job = Job("train", f"{dataset}/{method}/seed-{seed}", recorded, ((source, context.layout.command("precompute", dataset)),), (output,),
+              (*CODE, f"methods/{method}.py"), {"train": train, f"methods.{method}": own})
+    store = FileCheckpoints(context.layout.checkpoints(dataset, method, seed), lambda: key_of(context, job))
 
     def compute() -> dict[str, Any]:
         devices.pin(device, train.threads)
-        store = FileCheckpoints(context.layout.checkpoints(dataset, method, seed), key_of(job))
-        with FeatureStore(source, command("precompute", dataset)) as features:
+        if context.force:
+            store.remove()
+        with FeatureStore(source, context.layout.command("precompute", dataset)) as features:
             learner: Method = module.Method(own, features.info, train, seed, device)
-            resumed = train_stream(learner, features.task, store, context.progress)
+            resumed = train_stream(learner, lambda k: features.task(k, learner.facts.needs), store, context.progress)
             stored = learner.stored(features.class_sizes())
         facts = {**dataclasses.asdict(learner.facts), "scope": learner.scope, "variant": learner.variant,
                  "stored": dataclasses.asdict(stored)}
 
         def stage(t: int) -> tuple[State, Array] | None:
-            saved = store.load(t) if learner.trains(t) else None
-            return (saved[0], saved[2]) if saved else None
+            return store.require(t) if learner.trains(t) else None
 
         artefacts.create(output, "train", recorded, lambda writer: model_store.fill(writer, learner.info, facts, learner.shared(), stage,
                                                                                     train.epochs))
-        store.remove()
         return {"resumed_tasks": resumed, "device": devices.name(device)}
 
-    return execute(context, job, compute)
+    return execute(context, job, compute, store.remove)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import sys
 from typing import Annotated, Any
@@ -48,6 +49,9 @@ def entry() -> None:
     from taamctl.core.errors import TaamctlError
 
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115  closed by the caller
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? instead of stopping
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -63,6 +67,8 @@ def entry() -> None:
         where = f"{error.filename}: " if error.filename else "input or output failed: "
         code = _drop_output() if _is_broken_pipe(error) else _failed(error, where + (error.strerror or str(error)),
                                                                      "taamctl --debug ... shows where", 2)
+    except MemoryError as error:
+        code = _failed(error, "out of memory", "a smaller data set or a smaller train.node_batch needs less", 2)
     except Exception as error:
         if not hasattr(error, "format_message"):  # else the parser refuses the call
             raise

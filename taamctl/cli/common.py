@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,37 +29,80 @@ OUTPUTS = Path("outputs")
 
 def make_context(*, params: Path | None, overrides: list[str] | None, outputs: Path, data_root: Path | None, force: bool, no_wait: bool,
                  quiet: bool, datasets: list[str] | None = None, methods: list[str] | None = None,
-                 seeds: list[int] | None = None, check_methods: bool = False) -> Context:
+                 seeds: list[int] | None = None, check_methods: bool = False, profile: str | None = None) -> Context:
     """Read and check the parameters before any work, and return what every stage needs.
 
     Given data sets, methods and seeds replace those of the `run` section. `check_methods` also checks the methods' own sections,
-    which imports them.
+    which imports them; `profile` sets the profile of every method that has one.
     """
     from taamctl.core import registry
+    from taamctl.core.errors import TaamctlError
     from taamctl.runtime import params as parameters
     from taamctl.runtime.fetch import data_root as find_root
     from taamctl.runtime.job import Context
     from taamctl.runtime.layout import Layout
 
+    if outputs.exists() and not outputs.is_dir():
+        raise TaamctlError(f"--outputs {outputs} is a file", "name a folder")
     path, packaged = parameters.locate(params)
     tree = parameters.read(path, overrides or ())
     if packaged and not quiet:
         console.say("no params.yaml here: using the packaged default (--params FILE to choose another)")
-    stored = tree.get("run")
-    run: dict[str, Any] = dict(stored) if isinstance(stored, dict) else {}
     given = {"datasets": datasets, "methods": methods, "seeds": seeds}
-    run |= {key: list(dict.fromkeys(values)) for key, values in given.items() if values}
-    tree["run"] = run
+    if isinstance(tree.get("run"), dict):
+        tree["run"] = {**tree["run"], **{key: list(dict.fromkeys(values)) for key, values in given.items() if values}}
+    run = parameters.Params(str(path), tree).section("run")
     plugins: dict[str, dict[str, type[Any] | None]] = {"datasets": {}, "methods": {}}
-    for name in run.get("datasets") or ():
+    for name in run.datasets:
         plugins["datasets"][name] = registry.load("taamctl.datasets", name).META.params
-    for name in run.get("methods") or ():
+    for name in run.methods:
         registry.require("taamctl.methods", name)
         if check_methods:
             plugins["methods"][name] = registry.load("taamctl.methods", name).Params
+    if profile is not None:
+        _set_profile(tree, plugins["methods"], profile)
     checked = parameters.check(str(path), tree, plugins)
     return Context(params=checked, layout=Layout(outputs), data_root=find_root(data_root), force=force, wait=not no_wait,
                    progress=console.make_progress(quiet), tell=(lambda line: None) if quiet else console.say)
+
+
+def _set_profile(tree: dict[str, Any], methods: dict[str, type[Any] | None], profile: str) -> None:
+    """Set the profile of every method of the run that has one."""
+    from taamctl.core.errors import TaamctlError
+
+    having = [name for name, cls in methods.items() if "profile" in getattr(cls, "__dataclass_fields__", {})]
+    if not having:
+        raise TaamctlError(f"--profile {profile}: none of {', '.join(methods)} has profiles", "leave it out, or add --method taam")
+    for name in having:
+        if isinstance(tree.get("methods"), dict) and isinstance(tree["methods"].get(name), dict):
+            tree["methods"][name]["profile"] = profile
+
+
+def stage_command(stage: str, doc: str, *, per_run: bool, check_methods: bool = False) -> Callable[..., None]:
+    """Return the command of a stage that runs per data set, or per (data set, method, seed) where `per_run`."""
+
+    def work(context: Context) -> None:
+        module = importlib.import_module(f"taamctl.stages.{stage}")
+        for run in grid(context) if per_run else [(d,) for d in context.params.section("run").datasets]:
+            module.run(context, *run)
+
+    def per_dataset_command(
+        datasets: Datasets = None, params: ParamsFile = None, overrides: Overrides = None, outputs: Outputs = OUTPUTS,
+        data_root: DataRoot = None, force: Force = False, no_wait: NoWait = False, quiet: Quiet = False,
+    ) -> None:
+        work(make_context(params=params, overrides=overrides, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
+                          quiet=quiet, datasets=datasets))
+
+    def per_run_command(
+        datasets: Datasets = None, methods: Methods = None, seeds: Seeds = None, params: ParamsFile = None, overrides: Overrides = None,
+        outputs: Outputs = OUTPUTS, force: Force = False, no_wait: NoWait = False, quiet: Quiet = False,
+    ) -> None:
+        work(make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=force, no_wait=no_wait, quiet=quiet,
+                          datasets=datasets, methods=methods, seeds=seeds, check_methods=check_methods))
+
+    command: Callable[..., None] = per_run_command if per_run else per_dataset_command
+    command.__doc__ = doc
+    return command
 
 
 def grid(context: Context) -> list[tuple[str, str, int]]:

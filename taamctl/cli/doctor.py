@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -68,7 +69,7 @@ def _backends(clashes: list[dict[str, str]]) -> dict[str, str]:
             found[name] = f"not usable: {str(error).splitlines()[0]}"
             if name == "torch":
                 clashes.append({"what": f"backend torch: {error}", "fix": "reinstall torch, or set precompute.backend to scipy"})
-            if name == "dgl":
+            if name == "dgl" and sys.version_info < (3, 12):  # there is no wheel for newer versions: absent there is no clash
                 clashes.append({"what": f"backend dgl: {str(error).splitlines()[0]}",
-                                "fix": "pip install 'dgl>=1.1.3,<2' packaging (Python 3.11 only); everything else works without it"})
+                                "fix": "pip install 'dgl>=1.1.3,<2' packaging; everything else works without it"})
     return found

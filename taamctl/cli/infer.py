@@ -2,18 +2,6 @@
 
 from __future__ import annotations
 
-from taamctl.cli import common
+from taamctl.cli.common import stage_command
 
-
-def command(
-    datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
-    params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
-    data_root: common.DataRoot = None, force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
-) -> None:
-    """Infer task IDs from prototypes and predict the val and test parts."""
-    from taamctl.stages import infer
-
-    context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
-                                  quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True)
-    for dataset, method, seed in common.grid(context):
-        infer.run(context, dataset, method, seed)
+command = stage_command("infer", "Infer task IDs from prototypes and predict the val and test parts.", per_run=True, check_methods=True)

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from taamctl.core.errors import TaamctlError
+
 SHOWN = ("params", "kind", "schema_version")
 
 
@@ -20,6 +22,12 @@ def command(
     """Show an artefact as a tree: shapes, dtypes, dimensions, checksums, first rows, and the parameters that made it."""
     from taamctl.runtime import artefacts, provenance
 
+    if not file.is_file():
+        raise TaamctlError(f"no file {file}", "artefacts lie below outputs/")
+    made = _sidecar(file)
+    if made and made.get("outputs", {}).get(file.name, {}).get("sha256") not in (None, provenance.sha256(file)):
+        raise TaamctlError(f"{file} is not the file that its sidecar records: it was damaged or replaced by hand",
+                           "make it again with the stage's verb and --force, or delete the sidecar")  # HDF5 may crash on such bytes
     with artefacts.Artefact(file) as artefact:
         entries: list[dict[str, Any]] = []
         for path in artefact.paths():
@@ -29,13 +37,21 @@ def command(
                 artefact.read(path)
             entries.append(entry)
         top = {"file": str(file), "kind": artefact.kind, "schema_version": artefact.version, "params": artefact.params,
-               "attributes": {k: v for k, v in artefacts.strict(artefact.attributes()).items() if k not in SHOWN}}
-    sidecar = provenance.sidecar_of(file)
-    top["made"] = artefacts.read_json(sidecar) if sidecar.is_file() else None
+               "made": made, "attributes": {k: v for k, v in artefacts.strict(artefact.attributes()).items() if k not in SHOWN}}
     if as_json:
         print(json.dumps({**top, "entries": entries}, indent=1, allow_nan=False))
     else:
         _show(top, entries, check)
+
+
+def _sidecar(file: Path) -> dict[str, Any] | None:
+    from taamctl.runtime import artefacts, provenance
+
+    try:
+        made = artefacts.read_json(provenance.sidecar_of(file))
+    except (TaamctlError, OSError):
+        return None
+    return made if isinstance(made, dict) and all(isinstance(made.get(k, {}), dict) for k in ("outputs", "cost")) else None
 
 
 def _show(top: dict[str, Any], entries: list[dict[str, Any]], check: bool) -> None:
@@ -48,7 +64,7 @@ def _show(top: dict[str, Any], entries: list[dict[str, Any]], check: bool) -> No
     for name, value in top["attributes"].items():
         tree.add(escape(f"{name}: {value}"))
     if top["made"]:
-        cost = top["made"]["cost"]
+        cost = {"wall_s": "?", "cpu_s": "?", "peak_memory_mib": "?", **top["made"].get("cost", {})}
         tree.add(escape(f"made in {cost['wall_s']} s ({cost['cpu_s']} s of CPU, peak {cost['peak_memory_mib']} MiB)"))
     folders: dict[str, Any] = {"": tree}
     for entry in entries:

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from taamctl.cli import common
+from taamctl.core.errors import TaamctlError
 
 
 def command(
     datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
     params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
     also: Annotated[list[Path] | None, typer.Option("--also", help="Further output folders to put beside.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every evaluation that is there, not only those of the run section.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Everything that is there, whatever the run section says.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print report.json on stdout.")] = False,
     force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
 ) -> None:
@@ -23,8 +24,10 @@ def command(
 
     context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=force, no_wait=no_wait,
                                   quiet=quiet or as_json, datasets=datasets, methods=methods, seeds=seeds)
-    paths = report.layouts([outputs, *(also or [])]) if everything or also else None
-    outcome = report.run(context, paths)
+    for folder in also or ():
+        if not folder.is_dir():
+            raise TaamctlError(f"--also {folder} is no folder", "name the --outputs folder of another run")
+    outcome = report.run(context, also or (), everything=everything)
     if as_json:
         print(outcome.path.read_text(encoding="utf-8"), end="")
     else:
@@ -51,4 +54,4 @@ def show(path: Path, decimals: int) -> None:
         out = Console(width=120)  # a pipe has no width: do not fold
     out.print(table)
     for line in render.conditions(rows):
-        out.print(line, highlight=False, markup=False, style="dim")
+        out.print(line, highlight=False, markup=False, style="dim", soft_wrap=not out.is_terminal)

@@ -15,16 +15,15 @@ if TYPE_CHECKING:
 
 def command(
     datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
-    profile: Annotated[str | None, typer.Option("--profile", help="Of taam and taam_l: release, text, strict_gcil.")] = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Of the methods that have one: release, text, strict_gcil.")] = None,
     params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
     data_root: common.DataRoot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array: an object per (data set, method, seed).")] = False,
     force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
 ) -> None:
     """Walk all stages in this process, reuse what is already there, and print the result. Needs neither DVC nor a checkout."""
-    changes = [*(overrides or []), *([f"methods.{m}.profile={profile}" for m in ("taam", "taam_l")] if profile else [])]
-    context = common.make_context(params=params, overrides=changes, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
-                                  quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True)
+    context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
+                                  quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True, profile=profile)
     path = walk(context)
     if as_json:
         print(json.dumps([_result(context, *run) for run in common.grid(context)], indent=1, allow_nan=False))
@@ -35,12 +34,16 @@ def command(
 
 
 def walk(context: Context) -> Any:
-    """Run every stage of the `run` section and return the report's path."""
+    """Run every stage of the `run` section and return the report's path; what can be refused is refused first."""
+    from taamctl.cli.split import show_account
     from taamctl.stages import eval as evaluate
     from taamctl.stages import infer, precompute, report, split, train
 
+    train.check(context)
     for dataset in context.params.section("run").datasets:
-        split.run(context, dataset)
+        for line in show_account(split.run(context, dataset).path):
+            context.tell(line)
+    for dataset in context.params.section("run").datasets:
         precompute.run(context, dataset)
     for run in common.grid(context):
         for stage in (train, infer, evaluate):

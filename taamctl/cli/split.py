@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-from taamctl.cli import common, console
+from taamctl.cli import common
 
 
 def command(
@@ -19,13 +20,12 @@ def command(
     context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
                                   quiet=quiet, datasets=datasets)
     for dataset in context.params.section("run").datasets:
-        outcome = split.run(context, dataset)
-        if not quiet:
-            show_account(outcome.path)
+        for line in show_account(split.run(context, dataset).path):
+            context.tell(line)
 
 
-def show_account(path: Path) -> None:
-    """Tell what the split kept and what it left out."""
+def show_account(path: Path) -> Iterator[str]:
+    """Yield lines on what a split kept and what it left out."""
     from taamctl.core.types import PARTS
     from taamctl.runtime.artefacts import Artefact
 
@@ -34,19 +34,19 @@ def show_account(path: Path) -> None:
         table, counts = split.read("account/table"), split.read("classes/count")
         names = split.read("classes/name")
     nodes, kept = int(table[:, 0].sum()), int(table[:, 1].sum())
-    console.say(f"  {len(table) // 3} tasks, {len(names)} classes, {nodes:,} nodes; edges {account['edges_stored']:,} stored, "
+    yield (f"  {len(table) // 3} tasks, {len(names)} classes, {nodes:,} nodes; edges {account['edges_stored']:,} stored, "
                 f"{account['edges_used']:,} directed entries used, {kept:,} inside a part "
                 f"({100 * kept / max(1, account['edges_used']):.1f} %)")
     for p, part in enumerate(PARTS):
         n, e, _, isolated = table[p::3].sum(axis=0)
-        console.say(f"  {part:5s} {n:>9,} nodes  {e:>11,} edges  {isolated:>8,} isolated ({100 * isolated / max(1, n):.1f} %)")
+        yield (f"  {part:5s} {n:>9,} nodes  {e:>11,} edges  {isolated:>8,} isolated ({100 * isolated / max(1, n):.1f} %)")
     worst = table[2::3, 3] / table[2::3, 0].clip(min=1)
-    console.say(f"  most isolated test graph: task {int(worst.argmax())}, {100 * worst.max():.1f} % of its nodes")
+    yield (f"  most isolated test graph: task {int(worst.argmax())}, {100 * worst.max():.1f} % of its nodes")
     for d in account["dropped"]:
-        console.say(f"  left out: class {d['name']} ({d['nodes']:,} nodes): {d['reason']}")
+        yield (f"  left out: class {d['name']} ({d['nodes']:,} nodes): {d['reason']}")
     if account["unlabelled"][0]:
-        console.say(f"  unlabelled nodes: {account['unlabelled'][0]:,}, {account['unlabelled'][1]}")
+        yield (f"  unlabelled nodes: {account['unlabelled'][0]:,}, {account['unlabelled'][1]}")
     for c, row in enumerate(counts):
         if (row == 0).any():
             empty = ", ".join(part for p, part in enumerate(PARTS) if row[p] == 0)
-            console.say(f"  warning: class {names[c]} has no node in: {empty}; it is left out of that part's means")
+            yield (f"  warning: class {names[c]} has no node in: {empty}; it is left out of that part's means")

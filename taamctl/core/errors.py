@@ -21,12 +21,6 @@ class TaamctlError(Exception):
         self.hint = hint
 
 
-class CheckFailed(TaamctlError):
-    """A check ran and says no (exit code 1), as opposed to a call that could not be carried out."""
-
-    exit_code = 1
-
-
 def explain_os_error(error: OSError, path: object) -> TaamctlError:
     """Turn an operating-system error on `path` into one line that names the path and the way out."""
     import errno

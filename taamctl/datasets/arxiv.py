@@ -22,6 +22,7 @@ CLASS_NAMES = tuple(f"cs.{area}" for area in (
     "ET", "SY", "CG", "OH", "PL", "SE", "LG", "SD", "SI", "RO", "IT", "PF", "CL", "IR", "MS", "FL", "DS", "OS",
     "GT", "DB", "DL", "DM",
 ))
+RAW = ("*.csv.gz", "*.npz")  # what belongs to a found file, in its folder
 META = Meta(
     nodes=169_343, edges=1_166_243, features=128, classes=40,
     directed=True,

@@ -23,6 +23,7 @@ LAYOUTS = (
     ),
     *places(("citeseer", ""), ("citeseer.npz",)),
 )
+RAW = ("ind.citeseer.*",)  # what belongs to a found file, in its folder
 META = Meta(
     nodes=3_327, edges=9_228, features=3_703, classes=6,
     licence="MIT",

@@ -16,6 +16,7 @@ LAYOUTS = places(
     (CSV_FILES[0], BINARY_FILES[0]),
     ("products/products.zip", "products.zip", "ogbn_products.zip"),
 )
+RAW = ("*.csv.gz", "*.npz")  # what belongs to a found file, in its folder
 META = Meta(
     # 61,859,140 published pairs, each in both directions; a pair of a node with itself gives one entry, not two
     nodes=2_449_029, edges=123_718_280, features=100, classes=47,

@@ -20,6 +20,7 @@ LAYOUTS = places(
     (FILE,),
     ("reddit/reddit.zip", "reddit.zip"),
 )
+RAW = ("reddit_data.npz", "reddit_graph.npz")  # what belongs to a found file, in its folder
 META = Meta(
     nodes=232_965, edges=114_615_892, features=602, classes=41,
     licence="not stated",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,10 +42,16 @@ def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str) -> dict[
     }
 
 
-def flags(y: Array, bounds: Array, class_names: list[str]) -> list[str]:
-    """Name the classes without a test node: they are left out of every mean."""
+def flags(y: Array, bounds: Array, class_names: list[str], dropped: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name the classes that are not in the stream, and those without a test node: they are left out of every mean.
+
+    Args:
+        y: [N] test labels.
+        dropped: name, nodes and reason of every class that the split left out.
+    """
     counts = np.bincount(y, minlength=int(bounds[-1][1]))
-    return [f"class {class_names[c]} has no test node and is left out of the means" for c in np.flatnonzero(counts == 0)]
+    out = [f"class {d['name']} ({d['nodes']:,} nodes) is not in the stream: {d['reason']}" for d in dropped]
+    return out + [f"class {class_names[c]} has no test node and is left out of the means" for c in np.flatnonzero(counts == 0)]
 
 
 def costs(stored: Mapping[str, int], num_features: int, num_tasks: int, prototype_width: int, kind: str) -> dict[str, int]:
@@ -61,3 +67,29 @@ def split_policy(split: Mapping[str, Any]) -> str:
     node_order = "" if split["node_order"] == "file" else ", reader node order"
     shares = "/".join(f"{100 * split[p]:g}" for p in ("train", "val", "test"))
     return f"{shares} per class, split seed {split['seed']} (same for all seeds), {order}{node_order}"
+
+
+def _headline(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    headline: Mapping[str, Any] = result["parts"]["test"]["scopes"][result["scope"]][result["averaging"]]
+    return headline
+
+
+def flat(result: Mapping[str, Any]) -> dict[str, float | int | None]:
+    """Return the numbers of a whole evaluation that `dvc metrics` shows and compares."""
+    test, headline = result["parts"]["test"], _headline(result)
+    inferred = result["task_id_kind"] == "inferred"
+    return {"aa": headline["aa"], "af": headline["af"], "bwt": headline["bwt"],
+            "task_id_accuracy": test["task_id"]["accuracy"] if inferred else None, **result["parameters"],
+            **{f"aa_{scope}": test["scopes"][scope][result["averaging"]]["aa"] for scope in SCOPES}}
+
+
+def curve_table(result: Mapping[str, Any]) -> str:
+    """Return AA after every stage as CSV; empty where a stage has no model."""
+    rows = (f"{t + 1},{'' if np.isnan(a) else repr(float(a))}" for t, a in enumerate(_headline(result)["aa_curve"]))
+    return "\n".join(["stage,aa", *rows]) + "\n"
+
+
+def decision_table(result: Mapping[str, Any]) -> str:
+    """Return the last stage's task-ID decisions as CSV, one row per query graph."""
+    decisions = result["parts"]["test"]["task_id"]["decisions"][-1]
+    return "\n".join(["task,decision", *(f"{j},{k}" for j, k in enumerate(decisions) if k >= 0)]) + "\n"

@@ -5,10 +5,12 @@ None of them materialises a message per edge.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 
 import numpy as np
 
+from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.features.operator import Operator
 
@@ -58,6 +60,13 @@ def scipy_step(operator: Operator) -> Step:
         return np.asarray(matrix @ z.astype(np.float64)).astype(np.float32)
 
     return step
+
+
+def check_backend(name: str) -> None:
+    """Raise before any work where a backend's library is missing."""
+    if name == "dgl" and importlib.util.find_spec("dgl") is None:
+        raise TaamctlError("precompute.backend is dgl, which is not installed",
+                           "pip install 'dgl>=1.1.3,<2' packaging (Python 3.11), or set precompute.backend to torch")
 
 
 BACKENDS: dict[str, Callable[[Operator], Step]] = {"torch": torch_step, "dgl": dgl_step, "scipy": scipy_step}

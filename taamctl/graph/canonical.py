@@ -90,12 +90,6 @@ def symmetrise(adjacency: CSR) -> CSR:
     return from_scipy(m.maximum(m.T), binary=True)
 
 
-def self_loops(adjacency: CSR) -> int:
-    """Count the stored self-loops."""
-    rows = np.repeat(np.arange(adjacency.shape[0], dtype=np.int32), np.diff(adjacency.indptr))
-    return int((rows == adjacency.indices).sum())
-
-
 def permute_nodes(graph: NodeGraph, order: Array) -> NodeGraph:
     """Return `graph` with node i being the old node `order[i]`."""
     m = to_scipy(graph.adjacency, np.int8)[order][:, order]

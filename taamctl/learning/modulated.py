@@ -16,7 +16,7 @@ from taamctl.learning import loop, loss
 from taamctl.learning.method import Method, State, Stored, to_arrays, to_tensors
 from taamctl.learning.params import TrainParams
 from taamctl.models import heads, modulators
-from taamctl.models.backbones import FrozenBackbone
+from taamctl.models.backbones import HIDDEN, FrozenBackbone
 
 # profile -> (which classifier rows are trained, which classes the loss ranges over, logit scope of the headline number)
 PROFILES = {"release": ("none", "seen", "up_to_task"), "text": ("new_rows", "new_classes", "task_only"),
@@ -127,7 +127,7 @@ class ModulatedMethod(Method):
         """Return modulators of all tasks, the classifier with bias, and the 2F of the shared (never trained) LayerNorm."""
         per_task = sum(w.numel() for w in self.draw(torch_generator(self.seed, "modulator", 0)).values())
         f, c = self.info.num_features, self.info.num_classes
-        return Stored(parameters=self.info.num_tasks * per_task + 257 * c + 2 * f)
+        return Stored(parameters=self.info.num_tasks * per_task + (HIDDEN + 1) * c + 2 * f)
 
 
 def _stack(blocks: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:

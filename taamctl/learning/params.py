@@ -13,8 +13,8 @@ class TrainParams:
     """What all methods share in training."""
 
     epochs: int = param("passes over a task's training nodes", ge=1)
-    lr: float = param("Adam's learning rate", gt=0)
-    weight_decay: float = param("L2 inside Adam", ge=0)
+    lr: float = param("Adam's learning rate", gt=0, le=1e6)
+    weight_decay: float = param("L2 inside Adam", ge=0, le=1e6)
     balance: bool = param("weight the loss by 1 / class size")
     node_batch: int = param("training nodes per step; 0 = all at once", ge=0)
     device: str = param("auto (a CUDA device where there is one), cpu or cuda", choices=("auto", "cpu", "cuda"))

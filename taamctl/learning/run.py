@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.core.types import Array, TaskData
 from taamctl.learning.method import Method, State
@@ -49,6 +50,7 @@ def train_stream(method: Method, load_task: Callable[[int], TaskData], checkpoin
         began = time.perf_counter()
         wanted = range(stage + 1) if method.facts.sees == "all" else [stage]
         losses = method.learn(tuple(load_task(k) for k in wanted), progress)
+        _refuse_divergence(losses, stage)
         state = method.state()
         checkpoints.save(stage, state, method.training_state(), losses)
         if not method.independent:
@@ -57,3 +59,11 @@ def train_stream(method: Method, load_task: Callable[[int], TaskData], checkpoin
                       f"{time.perf_counter() - began:.1f} s")
     progress.finish()
     return len(done)
+
+
+def _refuse_divergence(losses: Array, stage: int) -> None:
+    """Raise where training left the finite numbers: everything after it would be noise in the shape of a result."""
+    wrong = np.flatnonzero(~np.isfinite(losses))
+    if len(wrong):
+        raise TaamctlError(f"training diverged: the loss of task {stage + 1} is {losses[wrong[0]]} in epoch {int(wrong[0]) + 1}",
+                           "lower train.lr, or look for extreme values in the features")

@@ -19,9 +19,9 @@ class Params:
 
     profile: str = param("release: reproduces the paper's tables; text: as the paper describes it; strict_gcil: unified trained head",
                          choices=tuple(PROFILES))
-    d_task: int = param("width of the task embedding, D_task", ge=1)
-    heads: int = param("modulations mixed per node, H", ge=1)
-    rank: int = param("rank of the modulation, r; unnamed in the text, 4 by the released code and by the parameter counts", ge=1)
+    d_task: int = param("width of the task embedding, D_task", ge=1, le=4096)
+    heads: int = param("modulations mixed per node, H", ge=1, le=64)
+    rank: int = param("rank of the modulation, r; unnamed in the text, 4 by the released code and by the parameter counts", ge=1, le=4096)
 
 
 class Method(ModulatedMethod):

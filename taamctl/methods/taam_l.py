@@ -18,8 +18,8 @@ class Params:
     """TAAM-L's own parameters."""
 
     profile: str = param("as for taam", choices=tuple(PROFILES))
-    d_task: int = param("width of the task embedding, D_task", ge=1)
-    heads: int = param("modulations mixed per node, H", ge=1)
+    d_task: int = param("width of the task embedding, D_task", ge=1, le=4096)
+    heads: int = param("modulations mixed per node, H", ge=1, le=64)
 
 
 class Method(ModulatedMethod):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+import json
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,14 @@ from taamctl.runtime.layout import STAGES, Layout
 METRICS = ("aa", "af", "bwt", "task_id_accuracy")
 
 
-def evaluations(layout: Layout, datasets: Iterable[str] = (), methods: Iterable[str] = (), seeds: Iterable[int] = ()) -> list[Path]:
-    """Return the eval.json files of an output tree, sorted; empty filters admit everything."""
-    wanted_d, wanted_m, wanted_s = set(datasets), set(methods), set(seeds)
+def evaluations(layout: Layout, datasets: Collection[str] | None = None, methods: Collection[str] | None = None,
+                seeds: Collection[int] | None = None) -> list[Path]:
+    """Return the eval.json files of an output tree, sorted; a filter that is None admits everything."""
     found = []
     for path in sorted((layout.root / "eval").glob("*/*/seed-*/eval.json")):
-        dataset, method, seed = path.parts[-4], path.parts[-3], int(path.parts[-2].removeprefix("seed-"))
-        if (not wanted_d or dataset in wanted_d) and (not wanted_m or method in wanted_m) and (not wanted_s or seed in wanted_s):
+        dataset, method, seed = path.parts[-4], path.parts[-3], path.parts[-2].removeprefix("seed-")
+        wanted = ((datasets, dataset), (methods, method), (seeds, int(seed) if seed.isdecimal() else None))
+        if seed.isdecimal() and all(admitted is None or value in admitted for admitted, value in wanted):
             found.append(path)
     return found
 
@@ -34,8 +37,15 @@ def run_row(path: Path, part: str = "test") -> dict[str, Any]:
         part: `test`, or `val` (reported, never used to select anything).
     """
     made = artefacts.read_json(path, "taamctl eval")
+    try:
+        return _row(made, part, provenance.sha256(path))
+    except (KeyError, TypeError):
+        raise TaamctlError(f"{path} is no evaluation that this taamctl can read", "make it again with: taamctl eval --force") from None
+
+
+def _row(made: Mapping[str, Any], part: str, sha256: str) -> dict[str, Any]:
     scope, averaging, chosen = made["scope"], made["averaging"], made["parts"][part]
-    headline = chosen["scopes"][scope][averaging]
+    headline, infer = chosen["scopes"][scope][averaging], made["settings"]["infer"]
     return {
         "dataset": made["dataset"], "method": made["method"], "title": made["title"], "profile": made["profile"], "seed": made["seed"],
         "part": part, "scope": scope, "averaging": averaging, "unit": made["unit"], "protocol": made["protocol"], "split": made["split"],
@@ -44,8 +54,9 @@ def run_row(path: Path, part: str = "test") -> dict[str, Any]:
         "af_by_scope": {s: chosen["scopes"][s][averaging]["af"] for s in chosen["scopes"]},
         "task_id_kind": made["task_id_kind"],
         "task_id_accuracy": chosen["task_id"]["accuracy"] if made["task_id_kind"] == "inferred" else None,
-        "task_id": f"{made['infer']['profile']}/{made['infer']['metric']}" if made["task_id_kind"] == "inferred" else made["task_id_kind"],
-        "parameters": made["parameters"], "flags": made["flags"], "sha256": provenance.sha256(path),
+        "task_id": f"{infer['profile']}/{infer['metric']}" if made["task_id_kind"] == "inferred" else made["task_id_kind"],
+        "parameters": made["parameters"], "flags": made["flags"], "sha256": sha256,
+        "settings": {**made["settings"], "train": {k: v for k, v in made["settings"]["train"].items() if k != "seed"}},
     }
 
 
@@ -57,21 +68,31 @@ def costs(layout: Layout, dataset: str, method: str, seed: int) -> dict[str, Any
         if sidecar.is_file():
             cost = artefacts.read_json(sidecar)["cost"]
             seconds[stage] = cost["wall_s"]
-            peak = max(peak, cost["peak_memory_mib"])
+            peak = max(peak, cost["peak_memory_mib"])  # of the process: what ran before in it counts too
     return {"seconds": seconds, "peak_memory_mib": peak}
 
 
 def over_seeds(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row per (data set, method, profile, protocol), metrics as mean and population standard deviation over seeds."""
+    """Return one row per (data set, method, settings), metrics as mean and population standard deviation over seeds.
+
+    Settings are all parameters behind a run but its seed: runs that differ in any are never averaged.
+
+    Raises:
+        TaamctlError: two different results of one seed under the same settings.
+    """
     same = ("dataset", "method", "title", "profile", "part", "scope", "averaging", "unit", "protocol", "split", "task_id",
-            "task_id_kind")
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+            "task_id_kind", "settings")
+    groups: dict[str, dict[int, Mapping[str, Any]]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[k] for k in same), []).append(row)
+        known = groups.setdefault(json.dumps([row[k] for k in same], sort_keys=True), {})
+        if known.setdefault(row["seed"], row)["sha256"] != row["sha256"]:
+            raise TaamctlError(f"two different results of {row['dataset']} {row['method']} seed {row['seed']} with the same settings",
+                               "report them apart, without --also")
     out = []
-    for key, members in groups.items():
-        row = dict(zip(same, key, strict=True))
-        row["seeds"] = sorted(m["seed"] for m in members)
+    for seeds in groups.values():
+        members = [seeds[s] for s in sorted(seeds)]
+        row = {k: members[0][k] for k in same}
+        row["seeds"] = sorted(seeds)
         for name in METRICS:
             row[name], row[f"{name}_std"] = _mean_std([m[name] for m in members])
         for scope in members[0]["aa_by_scope"]:
@@ -95,6 +116,12 @@ def _mean_matrix(matrices: list[list[list[float | None]]]) -> list[list[float | 
     stacked = np.array([[[np.nan if v is None else v for v in row] for row in m] for m in matrices], np.float64)
     mean: list[list[float | None]] = artefacts.strict(stacked.mean(axis=0))
     return mean
+
+
+def missing(paths: Iterable[Path], datasets: Iterable[str], methods: Iterable[str], seeds: Iterable[int]) -> list[str]:
+    """Name the (data set, method, seed) that were asked for and have no evaluation."""
+    there = {(p.parts[-4], p.parts[-3], p.parts[-2]) for p in paths}
+    return [f"{d} {m} seed {s}" for d, m, s in itertools.product(datasets, methods, seeds) if (d, m, f"seed-{s}") not in there]
 
 
 def require(paths: list[Path], layout: Layout) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-SCOPES = ("all_seen", "up_to_task", "task_only")
+from taamctl.core.types import SCOPES
+
 Row = Mapping[str, Any]
 COLUMNS = ("dataset", "method", "AA %", "AF %", "task-ID %", "task-ID by", "scope", "seeds", "cost M")
 
@@ -16,7 +18,7 @@ def percent(mean: float | None, std: float | None, decimals: int) -> str:
     """Return `96.2 ± 0.4`; a dash where there is no value; no deviation where there is one seed."""
     if mean is None:
         return "–"
-    text = f"{100 * mean + 0.0:.{decimals}f}".replace("-0.0", "0.0") if abs(mean) < 0.5e-3 else f"{100 * mean:.{decimals}f}"
+    text = f"{round(100 * mean, decimals) + 0.0:.{decimals}f}"  # + 0.0 turns a negative zero into zero
     return text if std is None else f"{text} ± {100 * std:.{decimals}f}"
 
 
@@ -40,7 +42,26 @@ def conditions(rows: Sequence[Row]) -> list[str]:
     lines.append("cost M: additional float32 words in millions, by the papers' rule (parameters and stored rows; prototypes left out).")
     if any(r["task_id_kind"] == "inferred" for r in rows):
         lines.append("Every query graph holds one task's nodes, which is what makes a graph-level task ID easy.")
-    return lines + sorted({flag for r in rows for flag in r["flags"]})
+    return lines + differences(rows) + sorted({f"{r['dataset']}: {flag}" for r in rows for flag in r["flags"]})
+
+
+def differences(rows: Sequence[Row]) -> list[str]:
+    """Say in which parameters rows of one data set and method differ."""
+    out = []
+    for dataset, method in sorted({(r["dataset"], r["method"]) for r in rows}):
+        flat = [_flat(r["settings"]) for r in rows if (r["dataset"], r["method"]) == (dataset, method)]
+        for key in sorted({k for f in flat for k in f}):
+            values = [f.get(key) for f in flat]
+            if any(v != values[0] for v in values):
+                out.append(f"{dataset} {method}: rows differ, top to bottom, in {key}: {', '.join(map(str, values))}.")
+    return out
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in tree.items():
+        out |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return out
 
 
 def markdown(rows: Sequence[Row], decimals: int) -> str:
@@ -63,13 +84,14 @@ def markdown(rows: Sequence[Row], decimals: int) -> str:
 
 def comma_separated(rows: Sequence[Row]) -> str:
     """Return the rows as CSV, accuracies as unrounded fractions."""
-    names = [k for k in rows[0] if k not in ("matrix", "parameters", "flags", "sha256", "seeds")]
+    names = [k for k in rows[0] if k not in ("matrix", "parameters", "flags", "sha256", "seeds", "settings")]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*names, "seeds", "extra_paper", "extra_full", "flags", "sha256"])
+    writer.writerow([*names, "seeds", "extra_paper", "extra_full", "flags", "settings", "sha256"])
     for row in rows:
         writer.writerow([*(_plain(row[k]) for k in names), " ".join(map(str, row["seeds"])), row["parameters"]["extra_paper"],
-                         row["parameters"]["extra_full"], "; ".join(row["flags"]), " ".join(row["sha256"])])
+                         row["parameters"]["extra_full"], "; ".join(row["flags"]), json.dumps(row["settings"], sort_keys=True),
+                         " ".join(row["sha256"])])
     return buffer.getvalue()
 
 

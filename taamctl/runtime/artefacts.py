@@ -263,6 +263,7 @@ class Artefact:
     def __init__(self, path: Path, kind: str | None = None, made_by: str = "") -> None:
         import h5py
 
+        self.path, self._made_by = path, made_by
         again = f"make it with: {made_by}" if made_by else ""
         if not path.is_file():
             raise TaamctlError(f"no file {path}", again)
@@ -272,14 +273,14 @@ class Artefact:
             if isinstance(error, PermissionError):
                 raise TaamctlError(f"cannot read {path}: permission denied") from None
             raise TaamctlError(f"{path} is broken (no readable HDF5 file)", again) from None
-        self.path = path
-        self._made_by = made_by
-        attributes = self._handle.attrs
-        if not attributes.get("complete", False):
+        with self._guard("its attributes"):
+            complete = bool(self._handle.attrs.get("complete", False))
+        if not complete:
             self._handle.close()
             raise TaamctlError(f"{path} is incomplete (its writer was stopped)", again)
-        self.kind = str(attributes["kind"])
-        self.version = int(attributes["schema_version"])
+        with self._guard("its attributes"):
+            self.kind = str(self._handle.attrs["kind"])
+            self.version = int(self._handle.attrs["schema_version"])
         if kind is not None and self.kind != kind:
             self._handle.close()
             raise TaamctlError(f"{path} holds a {self.kind} artefact, expected {kind}", again)
@@ -298,29 +299,35 @@ class Artefact:
     @property
     def params(self) -> dict[str, Any]:
         """Return the parameters that made this artefact."""
-        made: dict[str, Any] = json.loads(str(self._handle.attrs["params"]))
+        with self._guard("params"):
+            made: dict[str, Any] = json.loads(str(self._handle.attrs["params"]))
         return made
 
     def attribute(self, name: str) -> Any:
         """Return one root attribute."""
-        value = self._handle.attrs[name]
+        with self._guard(name):
+            value = self._handle.attrs[name]
         return value.item() if isinstance(value, np.generic) else value
 
     def attributes(self) -> dict[str, Any]:
         """Return all root attributes."""
-        return {name: self.attribute(name) for name in self._handle.attrs}
+        with self._guard("its attributes"):
+            names = list(self._handle.attrs)
+        return {name: self.attribute(name) for name in names}
 
     def has(self, path: str) -> bool:
         """Tell whether an entry is there."""
-        return path in self._handle
+        with self._guard(path):
+            return path in self._handle
 
     def paths(self, below: str = "") -> list[str]:
         """List the array paths below a folder, sorted."""
         import h5py
 
         found: list[str] = []
-        root = self._handle[below] if below else self._handle
-        root.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
+        with self._guard(below or "its tree"):
+            root = self._handle[below] if below else self._handle
+            root.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
         return sorted(f"{below}/{name}" if below else name for name in found)
 
     def shape(self, path: str) -> tuple[int, ...]:
@@ -330,36 +337,46 @@ class Artefact:
     def read(self, path: str) -> Array:
         """Read one whole array, converted to nothing, and check it against its checksum."""
         stored = self._entry(path)
-        try:
+        with self._guard(path):
             array: Array = stored[()]
-        except OSError:
-            raise self._broken(path) from None
-        text = array.dtype == object
-        crc = zlib.crc32(b"\0".join(array.tolist())) if text else checksum(array)
-        if crc != int(stored.attrs["crc32"]):
+            text = array.dtype == object
+            crc = zlib.crc32(b"\0".join(array.tolist())) if text else checksum(array)
+            right = crc == int(stored.attrs["crc32"])
+        if not right:
             raise self._broken(path)
         return np.array([v.decode() for v in array]) if text else array
 
     def head(self, path: str, rows: int) -> Array:
         """Read the first rows of an array, unchecked."""
         stored = self._entry(path)
-        part: Array = stored[:rows] if stored.ndim else stored[()]
+        with self._guard(path):
+            part: Array = stored[:rows] if stored.ndim else stored[()]
         return np.array([v.decode() for v in part]) if part.dtype == object else part
 
     def describe(self, path: str) -> dict[str, Any]:
         """Return shape, dtype, dimension labels, checksum and meaning of an array."""
         stored = self._entry(path)
         entry = schema.entry_of(self.kind, path)
-        text = stored.dtype == object
-        return {"path": path, "shape": list(stored.shape), "dtype": "str" if text else str(stored.dtype),
-                "dims": [d.label for d in stored.dims], "crc32": f"{int(stored.attrs['crc32']):08x}",
-                "doc": entry.doc if entry else ""}
+        with self._guard(path):
+            text = stored.dtype == object
+            return {"path": path, "shape": list(stored.shape), "dtype": "str" if text else str(stored.dtype),
+                    "dims": [d.label for d in stored.dims], "crc32": f"{int(stored.attrs['crc32']):08x}",
+                    "doc": entry.doc if entry else ""}
 
     def _entry(self, path: str) -> h5py.Dataset:
-        if path not in self._handle:
+        if not self.has(path):
             again = f"make it again with: {self._made_by} --force" if self._made_by else ""
             raise TaamctlError(f"{self.path} has no entry {path}", again)
-        return self._handle[path]
+        with self._guard(path):
+            return self._handle[path]
+
+    @contextmanager
+    def _guard(self, what: str) -> Iterator[None]:
+        """Turn what HDF5 raises over damaged bytes into one error that names the file and the place."""
+        try:
+            yield
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError):
+            raise self._broken(what) from None
 
     def _broken(self, path: str) -> TaamctlError:
         again = f"make it again with: {self._made_by} --force" if self._made_by else "delete it and make it again"

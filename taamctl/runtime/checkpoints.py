@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,13 @@ State = Mapping[str, Array]
 class FileCheckpoints:
     """Keep states below a folder; a state made from other parameters, inputs or code is not seen."""
 
-    def __init__(self, folder: Path, key: Any) -> None:
+    def __init__(self, folder: Path, key: Callable[[], Any]) -> None:
         self._folder = folder
-        self._key = hashlib.sha256(canonical_json(key).encode()).hexdigest()
+        self._make_key = key  # reads input files, so not before they are known to be there
+
+    @cached_property
+    def _key(self) -> str:
+        return hashlib.sha256(canonical_json(self._make_key()).encode()).hexdigest()
 
     def _file(self, stage: int) -> Path:
         return self._folder / f"task-{stage:03d}.h5"
@@ -41,6 +46,18 @@ class FileCheckpoints:
                 return parts["state"], parts["training"], saved.read("loss")
         except TaamctlError:
             return None
+
+    def require(self, stage: int) -> tuple[State, Array]:
+        """Return (state, losses) of a stage that has been trained.
+
+        Raises:
+            TaamctlError: it cannot be read back.
+        """
+        saved = self.load(stage)
+        if saved is None:
+            raise TaamctlError(f"{self._file(stage)} was damaged after it was written",
+                               "run the same command again: it trains that task anew")
+        return saved[0], saved[2]
 
     def save(self, stage: int, state: State, training: State, losses: Array) -> None:
         """Keep a finished stage, whole or not at all."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.runtime.artefacts import Artefact
 from taamctl.runtime.schema import group
+
+EXTRAS = {"x": ("x_indptr", "x_indices", "x_data"), "edges": ("indptr", "indices")}
 
 
 class FeatureStore(Artefact):
@@ -20,12 +24,27 @@ class FeatureStore(Artefact):
         width = self.shape(f"{group(0, 'train')}/H")[1]
         self.info = StreamInfo(width, tuple((int(a), int(b)) for a, b in bounds))
 
-    def task(self, k: int) -> TaskData:
-        """Return the training part of task `k`."""
+    def task(self, k: int, needs: Sequence[str] = ()) -> TaskData:
+        """Return the training part of task `k`, with the extra arrays that a method needs.
+
+        Args:
+            needs: `x` (raw features as CSR: x_indptr, x_indices, x_data) or `edges` (indptr, indices).
+
+        Raises:
+            TaamctlError: an extra was not stored; the hint names the switch.
+        """
         import torch
 
-        h, y, deg = (torch.from_numpy(self.read(f"{group(k, 'train')}/{name}")) for name in ("H", "y", "deg"))
-        return TaskData(Task(k, *self.info.bounds[k]), h, y, deg)
+        where = group(k, "train")
+        extras = {}
+        for need in needs:
+            for name in EXTRAS[need]:
+                if not self.has(f"{where}/{name}"):
+                    raise TaamctlError(f"{self.path} does not hold what this method needs: {need}",
+                                       f"set precompute.store_{need} to true and run taamctl precompute")
+                extras[name] = self.read(f"{where}/{name}")
+        h, y, deg = (torch.from_numpy(self.read(f"{where}/{name}")) for name in ("H", "y", "deg"))
+        return TaskData(Task(k, *self.info.bounds[k]), h, y, deg, extras)
 
     def query(self, k: int, part: str) -> QueryGraph:
         """Return a part of task `k` without labels and task index."""

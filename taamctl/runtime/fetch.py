@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.progress import SILENT, Progress
@@ -338,3 +338,16 @@ def _copy_member(archive: zipfile.ZipFile, member: str, target: Path) -> None:
 def _damaged(where: str, error: Exception) -> TaamctlError:
     return TaamctlError(f"{where} cannot be read: {error}",
                         "the file is truncated or not what its name says; delete it and get it again")
+
+
+def raw_files(root: Path | None, module: Any) -> tuple[Path, ...]:
+    """Return the raw files that a data set's `load` would read; none for embedded and generated data, or where nothing is there.
+
+    Args:
+        module: a data set's module: `LAYOUTS` says where to look, `RAW` (patterns in the same folder) what belongs to it.
+    """
+    source = find(root, getattr(module, "LAYOUTS", ()))
+    if source is None:
+        return ()
+    beside = () if source.member else tuple(p for pattern in getattr(module, "RAW", ()) for p in source.path.parent.glob(pattern))
+    return tuple(sorted({source.path, *beside}))

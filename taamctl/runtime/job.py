@@ -38,6 +38,12 @@ class Context:
     progress: Progress = SILENT
     tell: Callable[[str], None] = field(default=lambda line: None)
 
+    def asked(self, section: str) -> Any:
+        """Return a section of the parameters as plain values, such as `split` or `methods.taam`."""
+        name, _, plugin = section.partition(".")
+        value = (self.params.tree.get(name) or {}).get(plugin) if plugin else self.params.section(name)
+        return artefacts.strict(canonical(value))
+
 
 @dataclass(frozen=True)
 class Job:
@@ -50,6 +56,8 @@ class Job:
         inputs: files it reads; each with the command that makes it.
         outputs: files it writes; the first carries the lock and the sidecar.
         code: sub-packages and modules whose source its bytes depend on.
+        asked: the sections of the parameter file that it was made from, as asked for (`as_released`, `auto` unresolved).
+        raw: raw data files behind it; they may be gone by the time the artefact is reused.
     """
 
     stage: str
@@ -58,6 +66,8 @@ class Job:
     inputs: tuple[tuple[Path, str], ...]
     outputs: tuple[Path, ...]
     code: tuple[str, ...]
+    asked: dict[str, Any] = field(default_factory=dict)
+    raw: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,8 @@ class Outcome:
     record: dict[str, Any]
 
 
-def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | None]) -> Outcome:
+def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | None],
+            done: Callable[[], None] = lambda: None) -> Outcome:
     """Make the outputs of `job`, or reuse them.
 
     An output is reused when its sidecar records the same parameters, the same input checksums and the same source code, and
@@ -77,28 +88,32 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
 
     Args:
         compute: writes all outputs atomically; may return extra facts for the sidecar.
+        done: runs after the sidecar is written, for what may be thrown away only then.
     """
     for path, made_by in job.inputs:
         if not path.is_file():
             raise TaamctlError(f"{job.stage} needs {path}, which is not there", f"make it with: {made_by}")
+    _tell_stale_inputs(context, job)
     main = job.outputs[0]
-    if not os.access(main.parent, os.W_OK) and (kept := _reusable(context, job, key_of(job))) is not None:
+    if not os.access(main.parent, os.W_OK) and (kept := _reusable(context, job, key_of(context, job))) is not None:
         return kept  # a folder that cannot be written is still good for reading
     with writing(main, wait=context.wait, tell=context.tell):
         for output in job.outputs:
             artefacts.sweep(output)
-        key = key_of(job)
+        key = key_of(context, job)
         if (kept := _reusable(context, job, key)) is not None:
             return kept
         clock = provenance.Clock()
         facts = compute() or {}
-        record: dict[str, Any] = {"stage": job.stage, "label": job.label, "key": key,
-                  "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
-                  "cost": clock.read(), "versions": provenance.versions(), "machine": provenance.machine(), "facts": facts}
+        record: dict[str, Any] = {"stage": job.stage, "label": job.label, "key": key, "asked": _asked(job),
+                                  "raw": {str(path): provenance.stamp(path) for path in job.raw},
+                                  "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
+                                  "cost": clock.read(), "versions": provenance.versions(), "machine": provenance.machine(), "facts": facts}
         artefacts.write_json(provenance.sidecar_of(main), record)
+        done()
         cost = record["cost"]
         context.tell(f"{job.stage} {job.label}: wrote {main} in {cost['wall_s']:.1f} s "
-                     f"({cost['cpu_s']:.1f} s of CPU, peak {cost['peak_memory_mib']:.0f} MiB)")
+                     f"({cost['cpu_s']:.1f} s of CPU, process peak {cost['peak_memory_mib']:.0f} MiB)")
         return Outcome(main, False, record)
 
 
@@ -107,34 +122,62 @@ def _reusable(context: Context, job: Job, key: dict[str, Any]) -> Outcome | None
     record = _recorded(main)
     if context.force or record is None or not _still_right(record, key, job.outputs):
         return None
-    context.tell(f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match)")
+    changed = [f"{name} {old}" for name, old in record.get("versions", {}).items() if provenance.versions().get(name) != old]
+    made_with = f"; it was made with {', '.join(changed)}" if changed else ""
+    context.tell(f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match{made_with})")
     return Outcome(main, True, record)
 
 
-def key_of(job: Job) -> dict[str, Any]:
-    """Return what an artefact is tied to: parameters, input checksums, source code."""
+def key_of(context: Context, job: Job) -> dict[str, Any]:
+    """Return what an artefact is tied to: parameters, checksums of inputs and raw data, source code."""
     inputs = {}
     for path, _ in job.inputs:
-        record = _recorded(path)
-        known = (record or {}).get("outputs", {}).get(path.name)
-        inputs[f"{path.parent.name}/{path.name}"] = provenance.digest_of(path, known)
-    return {"params": artefacts.strict(canonical(job.params)), "inputs": inputs, "code": provenance.code_digest(job.code)}
+        known = (_recorded(path) or {}).get("outputs", {}).get(path.name)
+        inputs[_name(context, path)] = provenance.digest_of(path, known)
+    stamps = (_recorded(job.outputs[0]) or {}).get("raw", {})
+    raw = {path.name: provenance.digest_of(path, stamps.get(str(path))) for path in job.raw}
+    return {"params": artefacts.strict(canonical(job.params)), "inputs": inputs, "raw": raw, "code": provenance.code_digest(job.code)}
+
+
+def _name(context: Context, path: Path) -> str:
+    root = context.layout.root
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def _asked(job: Job) -> dict[str, Any]:
+    """Return the parameter sections behind an artefact, its inputs' included."""
+    found: dict[str, Any] = {}
+    for path, _ in job.inputs:
+        found |= (_recorded(path) or {}).get("asked", {})
+    return {**found, **artefacts.strict(canonical(job.asked))}
+
+
+def _tell_stale_inputs(context: Context, job: Job) -> None:
+    """Say which inputs were made with other parameters than those of this call: a single stage does not remake them."""
+    for path, _ in job.inputs:
+        for section, old in (_recorded(path) or {}).get("asked", {}).items():
+            now = context.asked(section)
+            changed = [k for k in old if now.get(k) != old[k]] if isinstance(now, dict) and isinstance(old, dict) else []
+            if changed:
+                what = ", ".join(f"{section}.{k} {old[k]} (now {now[k]})" if k in now else f"{section}.{k}" for k in changed)
+                context.tell(f"note: {path} was made with {what}; taamctl run remakes what is upstream")
 
 
 def _recorded(path: Path) -> dict[str, Any] | None:
-    sidecar = provenance.sidecar_of(path)
+    """Return a sidecar's record, or None where there is none of the right shape."""
     try:
-        record = artefacts.read_json(sidecar)
-    except TaamctlError:
+        record = artefacts.read_json(provenance.sidecar_of(path))
+    except (TaamctlError, OSError):
         return None
-    return record if isinstance(record, dict) else None
+    whole = isinstance(record, dict) and all(isinstance(record.get(k), dict) for k in ("key", "outputs", "asked", "raw", "cost"))
+    return record if whole else None
 
 
 def _still_right(record: dict[str, Any], key: dict[str, Any], outputs: tuple[Path, ...]) -> bool:
-    if record.get("key") != key:
+    if record["key"] != key and not (not key["raw"] and {**record["key"], "raw": {}} == key):  # raw data may be gone by now
         return False
     for output in outputs:
-        known = record.get("outputs", {}).get(output.name)
+        known = record["outputs"].get(output.name)
         if known is None or not output.is_file() or provenance.digest_of(output, known) != known["sha256"]:
             return False
     return True

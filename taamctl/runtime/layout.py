@@ -35,8 +35,8 @@ class Layout:
         """Return the folder of an unfinished training run: outside what DVC deletes before it runs a stage."""
         return self.root / ".checkpoints" / dataset / method / f"seed-{seed}"
 
-
-def command(stage: str, dataset: str, method: str = "", seed: int = -1) -> str:
-    """Return the command line that makes an artefact."""
-    tail = f" --method {method} --seed {seed}" if stage in PER_SEED else ""
-    return f"taamctl {stage} --dataset {dataset}{tail}"
+    def command(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> str:
+        """Return the command line that makes an artefact."""
+        tail = f" --method {method} --seed {seed}" if stage in PER_SEED else ""
+        where = "" if self.root == Path("outputs") else f" --outputs {self.root}"
+        return f"taamctl {stage} --dataset {dataset}{tail}{where}"

@@ -51,9 +51,11 @@ def read(path: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
     import yaml
 
     try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+        tree = yaml.load(path.read_text(encoding="utf-8"), Loader=_strict_loader())
     except yaml.YAMLError as error:
-        raise TaamctlError(f"{path} is no valid YAML: {str(error).splitlines()[-1].strip()}") from None
+        raise TaamctlError(f"{path} is no valid YAML: {' '.join(str(error).split())}") from None
+    except OSError as error:
+        raise TaamctlError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise TaamctlError(f"{path} is not UTF-8 text") from None
     if not isinstance(tree, dict):
@@ -61,6 +63,24 @@ def read(path: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
     for override in overrides:
         _override(tree, override)
     return tree
+
+
+def _strict_loader() -> Any:
+    """Return a safe YAML loader that refuses a key given twice, as DVC's does; plain YAML would take the last."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    def mapping(loader: Any, node: Any) -> dict[Any, Any]:
+        keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+        for at, key in enumerate(keys):
+            if key in keys[:at]:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
+        return dict(zip(keys, (loader.construct_object(value, deep=True) for _, value in node.value), strict=True))
+
+    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
+    return Loader
 
 
 def _override(tree: dict[str, Any], override: str) -> None:
@@ -76,7 +96,10 @@ def _override(tree: dict[str, Any], override: str) -> None:
         near = difflib.get_close_matches(key.strip(), known, n=1)
         raise TaamctlError(f"--set {override}: no such parameter",
                            f"did you mean {near[0]}=...?" if near else "write it as section.key=value")
-    node[last] = yaml.safe_load(text)
+    try:
+        node[last] = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise TaamctlError(f"--set {override}: {text!r} is no YAML value", "write it as section.key=value") from None
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
@@ -108,7 +131,7 @@ class Params:
     def plugin(self, kind: str, name: str, cls: type[Any] | None) -> Any:
         """Return the section of a method or data set, such as `methods.taam`; None for a plug-in without parameters."""
         faults: list[str] = []
-        value = _bind_plugin(cls, (self.tree.get(kind) or {}).get(name), f"{kind}.{name}", faults)
+        value = _bind_plugin(cls, self.tree[kind].get(name), f"{kind}.{name}", faults)
         raise_faults(self.source, faults)
         return value
 
@@ -123,22 +146,34 @@ def check(source: str, tree: Mapping[str, Any], plugins: Mapping[str, Mapping[st
     for name in tree:
         if name not in SECTIONS and name not in PLUGIN_SECTIONS:
             faults.append(_unknown(str(name), "", [*SECTIONS, *PLUGIN_SECTIONS]))
-    for name, target in SECTIONS.items():
-        bind(_load_class(target), tree.get(name), name, faults)
+    bound = {name: bind(_load_class(target), tree.get(name), name, faults) for name, target in SECTIONS.items()}
     for kind in PLUGIN_SECTIONS:
+        if not isinstance(tree.get(kind), Mapping):
+            faults.append(f"{kind}: {tree.get(kind)!r} is no mapping of plug-ins to their sections")
+            continue
         known = registry.names(f"taamctl.{kind}")
-        faults.extend(_unknown(str(name), f"{kind}.", known) for name in tree.get(kind) or () if name not in known)
-    for kind, needed in plugins.items():
-        for name, cls in needed.items():
-            _bind_plugin(cls, (tree.get(kind) or {}).get(name), f"{kind}.{name}", faults)
+        faults.extend(_unknown(str(name), f"{kind}.", known) for name in tree[kind] if name not in known)
+        for name, cls in plugins.get(kind, {}).items():
+            _bind_plugin(cls, tree[kind].get(name), f"{kind}.{name}", faults)
+    faults.extend(_cross_faults(bound))
     raise_faults(source, faults)
     return Params(source, tree)
+
+
+def _cross_faults(bound: Mapping[str, Any]) -> Iterable[str]:
+    """Yield what is wrong between sections: found here, not after training."""
+    infer, pre = bound["infer"], bound["precompute"]
+    if infer is not None and pre is not None and infer.profile == "amp" and max(infer.hops) > pre.max_hop:
+        yield f"infer.hops: hop {max(infer.hops)} is beyond precompute.max_hop {pre.max_hop}; raise the latter"
 
 
 def _bind_plugin(cls: type[Any] | None, values: Any, where: str, faults: list[str]) -> Any:
     """Bind a plug-in's section; one without parameters has the section `{}`."""
     if cls is not None:
         return bind(cls, values, where, faults)
+    if values is not None and not isinstance(values, Mapping):
+        faults.append(f"{where}: {values!r} is no mapping; write {{}} where there is nothing to set")
+        return None
     faults.extend(_unknown(str(key), f"{where}.", ("none: this plug-in has no parameters",)) for key in values or ())
     return None
 
@@ -191,7 +226,7 @@ def _convert(kind: Any, value: Any, where: str, meta: Mapping[str, Any], faults:
         return bind(kind, value, where, faults)
     try:
         made = _coerce(kind, value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         faults.append(f"{where}: {value!r} is no {_kind_name(kind)}")
         return None
     choices, bounds = meta.get("choices"), meta.get("bounds") or {}

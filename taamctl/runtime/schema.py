@@ -106,7 +106,8 @@ def markdown() -> str:
     lines = []
     for name, kind in KINDS.items():
         further = ", and arrays of the method's own" if kind.open_entries else ""
-        lines += [f"**{name}** (version {kind.version}): {kind.doc}{further}", "", "| array | dtype | dimensions | meaning |", "|---|---|---|---|"]
+        lines += [f"**{name}** (version {kind.version}): {kind.doc}{further}", "",
+                  "| array | dtype | dimensions | meaning |", "|---|---|---|---|"]
         for path, entry in kind.entries.items():
             where = path.replace("{task}", "<task>").replace("{part}", "<part>")
             optional = " (optional)" if entry.optional else ""

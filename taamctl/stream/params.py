@@ -19,7 +19,7 @@ class SplitParams:
                             choices=("as_released", "drop"))
     class_order: str = param("natural: label order; seeded_permutation: shuffled by order_seed",
                              choices=("natural", "seeded_permutation"))
-    order_seed: int = param("seed of the class permutation", ge=0)
+    order_seed: int = param("seed of the class permutation", ge=0, lt=2**32)
     classes_per_task: int = param("classes per task", ge=1)
     odd_class: str = param("leftover classes at the end: drop, merge_into_last or singleton_task",
                            choices=("drop", "merge_into_last", "singleton_task"))

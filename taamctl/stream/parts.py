@@ -33,11 +33,12 @@ def split_class(ids: Array, params: SplitParams) -> tuple[Array, Array, Array]:
     return train, val, test
 
 
-def group_nodes(labels: Array, stream: TaskStream, params: SplitParams) -> tuple[Array, Array, Array]:
+def group_nodes(labels: Array, order: Array, stream: TaskStream, params: SplitParams) -> tuple[Array, Array, Array]:
     """Return the nodes of every (task, part), tasks first, node ids ascending inside a group.
 
     Args:
         labels: [N] int64 data-set labels.
+        order: [N] the node order that the split is drawn in; the ids returned are node ids, whatever it is.
 
     Returns:
         orig_id [M] int64, y [M] int64 stream class ids, offset [T*3 + 1] int64 group boundaries.
@@ -46,7 +47,7 @@ def group_nodes(labels: Array, stream: TaskStream, params: SplitParams) -> tuple
     stream_id = np.full(max(stream.labels) + 2, -1, np.int64)
     stream_id[list(stream.labels)] = np.arange(stream.num_classes)
     for task in stream.tasks:
-        pieces = [split_class(np.flatnonzero(labels == stream.labels[c]), params) for c in task.classes]
+        pieces = [split_class(order[labels[order] == stream.labels[c]], params) for c in task.classes]
         groups += [np.sort(np.concatenate(part)) for part in zip(*pieces, strict=True)]
     orig_id = np.concatenate(groups).astype(np.int64)
     offset = np.concatenate([[0], np.cumsum([len(g) for g in groups])]).astype(np.int64)

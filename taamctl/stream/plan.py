@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,14 +46,11 @@ class Split:
     unlabelled: tuple[int, str]
 
 
-def prepare(graph: NodeGraph, facts: Facts, params: SplitParams) -> NodeGraph:
-    """Apply node order and the rule for unlabelled nodes; both stages that read a graph call this."""
-    if params.node_order == "reader":
-        graph = canonical.permute_nodes(graph, canonical.reader_order(graph.adjacency))
+def _labels(graph: NodeGraph, facts: Facts, params: SplitParams) -> Array:
+    """Return the labels with the rule for unlabelled nodes applied."""
     if params.unlabelled == "as_released" and facts.unlabelled_as is not None:
-        labels = np.where(graph.labels < 0, facts.unlabelled_as, graph.labels)
-        graph = replace(graph, labels=labels)
-    return graph
+        return np.where(graph.labels < 0, facts.unlabelled_as, graph.labels)
+    return graph.labels
 
 
 def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
@@ -62,17 +59,18 @@ def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
     Source: TAAM (2026), released preparation code; `symmetrize: as_released` leaves only ogbn-arxiv directed, as that code does.
     """
     unlabelled = int((raw.labels < 0).sum())
-    graph = prepare(raw, facts, params)
-    stored = graph.adjacency.nnz
+    labels = _labels(raw, facts, params)
+    order = canonical.reader_order(raw.adjacency) if params.node_order == "reader" else np.arange(raw.num_nodes)
+    stored = raw.adjacency.nnz
     wanted = params.symmetrize == "always" or (params.symmetrize == "as_released" and not facts.directed)
-    adjacency = canonical.symmetrise(graph.adjacency) if wanted else graph.adjacency
-    stream, dropped = build_stream(graph.labels, graph.class_names, params)
-    orig_id, y, offset = group_nodes(graph.labels, stream, params)
+    adjacency = canonical.symmetrise(raw.adjacency) if wanted else raw.adjacency
+    stream, dropped = build_stream(labels, raw.class_names, params)
+    orig_id, y, offset = group_nodes(labels, order, stream, params)
     edges = induce(adjacency, orig_id, offset)
     part_of_row = np.repeat(np.arange(len(offset) - 1) % 3, np.diff(offset))
     counts = np.zeros((stream.num_classes, 3), np.int64)
     np.add.at(counts, (y, part_of_row), 1)
     kept = params.unlabelled == "as_released" and facts.unlabelled_as is not None
-    fate = f"taken as class {graph.class_names[facts.unlabelled_as or 0]}" if kept else "left out"
+    fate = f"taken as {raw.class_names[facts.unlabelled_as or 0]}" if kept else "left out"
     return Split(stream, dropped, orig_id, y, offset, edges, account(edges, offset), counts,
-                 hashlib.sha256(graph.labels.astype("<i8").tobytes()).hexdigest(), (stored, adjacency.nnz), (unlabelled, fate))
+                 hashlib.sha256(labels[order].astype("<i8").tobytes()).hexdigest(), (stored, adjacency.nnz), (unlabelled, fate))

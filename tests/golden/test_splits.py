@@ -37,7 +37,7 @@ def test_part_sizes_of_the_real_graphs(dataset: str, shared_data: Path) -> None:
     split = make_split(module.load(shared_data, None), Facts(module.META.directed, module.META.unlabelled_as), params())
     assert tuple(split.counts.sum(0)) == PARTS[dataset]
     assert split.counts.sum(1).tolist() == CLASS_SIZES[dataset]
-    assert split.unlabelled == ((15, "taken as class class 0") if dataset == "citeseer" else (0, split.unlabelled[1]))
+    assert split.unlabelled == ((15, "taken as class 0") if dataset == "citeseer" else (0, split.unlabelled[1]))
 
 
 def test_unlabelled_nodes_may_be_left_out(shared_data: Path) -> None:

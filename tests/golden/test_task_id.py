@@ -17,7 +17,7 @@ from taamctl.learning import task_id
 from taamctl.learning.params import InferParams
 from taamctl.runtime.params import PACKAGED, bind, read
 from taamctl.stream.params import SplitParams
-from taamctl.stream.plan import Facts, make_split, prepare
+from taamctl.stream.plan import Facts, make_split
 
 INFER = bind(InferParams, read(PACKAGED)["infer"], "infer", [])
 
@@ -30,7 +30,7 @@ def means(dataset: str, root: Path) -> tuple[Array, Array]:
     split_params, pre = bind(SplitParams, tree["split"], "split", []), bind(PrecomputeParams, tree["precompute"], "precompute", [])
     raw, facts = module.load(root, None), Facts(module.META.directed, module.META.unlabelled_as)
     split = make_split(raw, facts, split_params)
-    made = compute.compute(prepare(raw, facts, split_params).features, split.orig_id, split.offset, split.edges,
+    made = compute.compute(raw.features, split.orig_id, split.offset, split.edges,
                            dataclasses.replace(pre, hops=0), module.META.feature_norm)
     return made.hop_mean, made.ls_mean
 
@@ -45,7 +45,8 @@ def choices(dataset: str, root: Path, part: int = 2, **changes: object) -> list[
 
 
 @pytest.mark.parametrize("dataset", ["citeseer", "photo", "computer"])
-@pytest.mark.parametrize("changes", [{}, {"metric": "euclid"}, {"hops": {0: 1.0}}, {"profile": "mean"}, {"profile": "ls", "metric": "cosine"},
+@pytest.mark.parametrize("changes", [{}, {"metric": "euclid"}, {"hops": {0: 1.0}}, {"profile": "mean"},
+                                     {"profile": "ls", "metric": "cosine"},
                                      {"profile": "ls", "metric": "euclid", "ls_trailing_norm": False}],
                          ids=["amp-cosine", "amp-euclid", "hop0", "mean", "ls-cosine", "ls-untrailed-euclid"])
 @pytest.mark.parametrize("part", [1, 2], ids=["val", "test"])

@@ -32,7 +32,8 @@ def test_a_class_without_nodes_is_left_out_and_flagged() -> None:
     y, task = np.array([0, 0, 2, 3]), np.array([0, 0, 1, 1])
     m = matrix.accuracy_matrix(y, task, np.tile([0, 0, 2, 0], (2, 1)), BOUNDS, "balanced")
     assert m[1].tolist() == [1.0, 0.5]
-    assert summary.flags(y, BOUNDS, ["a", "b", "c", "d"]) == ["class b has no test node and is left out of the means"]
+    assert summary.flags(y, BOUNDS, ["a", "b", "c", "d"], [{"name": "e", "nodes": 1, "reason": "small"}]) == [
+        "class e (1 nodes) is not in the stream: small", "class b has no test node and is left out of the means"]
 
 
 def test_a_task_without_nodes_is_left_out_of_the_mean() -> None:

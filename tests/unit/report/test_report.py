@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from taamctl.core.errors import TaamctlError
 from taamctl.report import collect, figures, render
 
 
@@ -15,7 +16,8 @@ def _run(seed: int, aa: float, af: float | None = 0.0) -> dict:
             "bwt": None if af is None else -af,
             "aa_curve": [aa], "matrix": [[aa, None], [aa, aa]], "aa_by_scope": dict.fromkeys(("all_seen", "up_to_task", "task_only"), aa),
             "task_id_kind": "inferred", "task_id_accuracy": 1.0, "task_id": "amp/cosine",
-            "parameters": {"extra_paper": 1234567, "extra_full": 2}, "flags": [], "sha256": f"{seed}" * 20}
+            "parameters": {"extra_paper": 1234567, "extra_full": 2}, "flags": [],
+            "settings": {"train": {"lr": 0.1}}, "sha256": f"{seed}" * 20}
 
 
 def test_seeds_are_gathered_as_mean_and_population_deviation() -> None:
@@ -36,7 +38,8 @@ def test_a_missing_value_stays_missing() -> None:
 
 @pytest.mark.parametrize(("mean", "std", "text"), [(0.96234, 0.004, "96.2 ± 0.4"), (0.5, None, "50.0"), (None, None, "–"),
                                                    (-0.0, None, "0.0"),
-                                                   (-0.00001, None, "0.0"), (-0.02, None, "-2.0")])
+                                                   (-0.00001, None, "0.0"), (-0.0004, None, "0.0"),
+                                                   (-0.0006, None, "-0.1"), (-0.02, None, "-2.0")])
 def test_per_cent(mean: float | None, std: float | None, text: str) -> None:
     assert render.percent(mean, std, 1) == text
 
@@ -62,3 +65,17 @@ def test_pictures_repeat_byte_for_byte(tmp_path: Path) -> None:
         figures.accuracy_matrices(tmp_path / name, rows)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_runs_with_different_settings_are_never_averaged() -> None:
+    other = {**_run(2, 0.8), "settings": {"train": {"lr": 0.2}}}
+    rows = collect.over_seeds([_run(1, 0.9), other])
+    assert [r["seeds"] for r in rows] == [[1], [2]]
+    assert "d m: rows differ, top to bottom, in train.lr: 0.1, 0.2." in render.conditions(rows)
+
+
+def test_the_same_run_counts_once_and_a_contradiction_is_refused() -> None:
+    row, = collect.over_seeds([_run(1, 0.9), _run(1, 0.9)])
+    assert row["seeds"] == [1]
+    with pytest.raises(TaamctlError, match="two different results of d m seed 1"):
+        collect.over_seeds([_run(1, 0.9), {**_run(1, 0.8), "sha256": "other"}])

@@ -154,14 +154,14 @@ def test_a_lock_names_its_owner_and_is_free_afterwards(tmp_path: Path) -> None:
 
 
 def test_checkpoints_of_another_run_are_not_seen(tmp_path: Path) -> None:
-    store = FileCheckpoints(tmp_path / "c", {"lr": 1})
+    store = FileCheckpoints(tmp_path / "c", lambda: {"lr": 1})
     store.save(0, {"nsm/w": np.arange(3)}, {"adam/0/step": np.array(2.0)}, np.zeros(2, np.float32))
     saved = store.load(0)
     assert saved is not None
     assert saved[0]["nsm/w"].tolist() == [0, 1, 2]
     assert float(saved[1]["adam/0/step"]) == 2
     assert store.load(1) is None
-    assert FileCheckpoints(tmp_path / "c", {"lr": 2}).load(0) is None
+    assert FileCheckpoints(tmp_path / "c", lambda: {"lr": 2}).load(0) is None
     (tmp_path / "c" / "task-000.h5").write_bytes(b"")
     assert store.load(0) is None
     store.remove()

@@ -83,7 +83,7 @@ def _random_split(seed: int) -> tuple:
     adjacency, _ = adjacency_from_edges(rng.integers(0, 120, 900), rng.integers(0, 120, 900), 120, "g")
     adjacency = symmetrise(adjacency)
     stream, _ = build_stream(labels, _names(5), PARAMS)
-    orig, y, offset = group_nodes(labels, stream, PARAMS)
+    orig, y, offset = group_nodes(labels, np.arange(120), stream, PARAMS)
     return labels, adjacency, stream, orig, y, offset
 
 
