@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from taamctl.cli import console
 from taamctl.core.errors import TaamctlError
 
 SHOWN = ("params", "kind", "schema_version")
@@ -26,8 +27,8 @@ def command(
         raise TaamctlError(f"no file {file}", "artefacts lie below outputs/")
     made = _sidecar(file)
     if made and made.get("outputs", {}).get(file.name, {}).get("sha256") not in (None, provenance.sha256(file)):
-        raise TaamctlError(f"{file} is not the file that its sidecar records: it was damaged or replaced by hand",
-                           "make it again with the stage's verb and --force, or delete the sidecar")  # HDF5 may crash on such bytes
+        console.say(f"note: {file} is not the file that its sidecar records (damaged, replaced by hand, or checked out by DVC)")
+        made = None
     with artefacts.Artefact(file) as artefact:
         entries: list[dict[str, Any]] = []
         for path in artefact.paths():
@@ -77,7 +78,8 @@ def _show(top: dict[str, Any], entries: list[dict[str, Any]], check: bool) -> No
         leaf = folders["/".join(parents)].add(escape(f"{name}  {entry['dtype']} [{dims}]  crc32 {entry['crc32']}  {entry['doc']}"))
         for row in entry["head"] if isinstance(entry["head"], list) else [entry["head"]]:
             leaf.add(escape(_short(row)))
-    Console().print(tree, highlight=False)
+    out = Console()
+    (out if out.is_terminal else Console(width=200)).print(tree, highlight=False, soft_wrap=not out.is_terminal)
 
 
 def _short(row: Any) -> str:

@@ -21,6 +21,7 @@ import yaml
 from typer.main import get_command
 
 from taamctl.cli.app import VERBS, app
+from taamctl.runtime.provenance import sidecar_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULT_KEYS = {"dataset", "method", "seed", "profile", "scope", "averaging", "unit", "protocol", "split", "aa", "af", "bwt",
@@ -199,6 +200,10 @@ def test_a_flipped_bit_is_found_and_named(support: ModuleType, copy: Path) -> No
     _flip_a_byte(copy / FEATURES, "tasks/01/train/H")
 
     said, hint = _refused(support.taamctl(copy, "inspect", FEATURES, "--check"), support)
+    assert FEATURES in said
+    assert hint != ""
+    sidecar_of(copy / FEATURES).unlink()  # without a record of the whole file, the checksum of the array still tells
+    said, hint = _refused(support.taamctl(copy, "inspect", FEATURES, "--check"), support)
     assert f"{FEATURES}: tasks/01/train/H does not match its checksum" in said
     assert hint != ""
     said, hint = _refused(support.taamctl(copy, *support.call("train")), support)
@@ -252,6 +257,9 @@ def test_a_damaged_artefact_is_refused_by_the_stage_that_reads_it(damage: Any, s
 @pytest.mark.parametrize(("damage", "says"), [(_cut, "is broken"), (_unmark, "is incomplete"), (Path.unlink, "no file")])
 def test_inspect_refuses_what_is_not_whole(damage: Any, says: str, support: ModuleType, copy: Path) -> None:
     damage(copy / FEATURES)
+    error, _ = _refused(support.taamctl(copy, "inspect", FEATURES), support)
+    assert FEATURES in error
+    sidecar_of(copy / FEATURES).unlink()
     error, _ = _refused(support.taamctl(copy, "inspect", FEATURES), support)
     assert FEATURES in error
     assert says in error
