@@ -131,4 +131,7 @@ def require(paths: list[Path], layout: Layout) -> None:
         TaamctlError: nothing is there to report.
     """
     if not paths:
-        raise TaamctlError(f"no evaluation below {layout.root / 'eval'}", "make one with: taamctl run, or: taamctl eval")
+        other = sorted({f"{p.parts[-4]} {p.parts[-3]}" for p in evaluations(layout)})
+        asked = "of what the run section and the options ask for " if other else ""
+        raise TaamctlError(f"no evaluation {asked}below {layout.root / 'eval'}",
+                           f"there are: {', '.join(other)}; --all reports them" if other else "make one with: taamctl run, or: taamctl eval")
