@@ -133,5 +133,5 @@ def require(paths: list[Path], layout: Layout) -> None:
     if not paths:
         other = sorted({f"{p.parts[-4]} {p.parts[-3]}" for p in evaluations(layout)})
         asked = "of what the run section and the options ask for " if other else ""
-        raise TaamctlError(f"no evaluation {asked}below {layout.root / 'eval'}",
-                           f"there are: {', '.join(other)}; --all reports them" if other else "make one with: taamctl run, or: taamctl eval")
+        hint = f"there are: {', '.join(other)}; --all reports them" if other else "make one with: taamctl run, or: taamctl eval"
+        raise TaamctlError(f"no evaluation {asked}below {layout.root / 'eval'}", hint)
