@@ -18,6 +18,14 @@ def end_bars() -> None:
         _bars.pop().stop()
 
 
+def sheet() -> Any:
+    """Return a rich console on stdout; a pipe has no width, so nothing is folded there."""
+    from rich.console import Console
+
+    out = Console(highlight=False, markup=False)
+    return out if out.is_terminal else Console(highlight=False, markup=False, width=200)
+
+
 def say(line: str) -> None:
     """Write one line for people to stderr; work goes on where nobody can read it any more."""
     with contextlib.suppress(OSError):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from taamctl.cli.common import DataRoot
-from taamctl.cli.console import say
+from taamctl.cli.console import say, sheet
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
@@ -30,7 +30,6 @@ def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
     rows = [summary(name, root) for name in registry.names(PACKAGE)]
     if as_json:
         return typer.echo(json.dumps(rows, indent=1))
-    from rich.console import Console
     from rich.table import Table
 
     base = raw.resolve(root)
@@ -43,7 +42,7 @@ def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
     for row in rows:
         counts = (_shown(row[key]) for key in ("nodes", "edges", "features", "classes", "tasks"))
         table.add_row(row["name"], *counts, row["licence"], row["found"].replace(f"{base}/", ""))
-    Console(file=sys.stdout, highlight=False, markup=False).print(table)
+    sheet().print(table)
 
 
 @app.command()

@@ -56,7 +56,6 @@ def _sidecar(file: Path) -> dict[str, Any] | None:
 
 
 def _show(top: dict[str, Any], entries: list[dict[str, Any]], check: bool) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.tree import Tree
 
@@ -78,8 +77,8 @@ def _show(top: dict[str, Any], entries: list[dict[str, Any]], check: bool) -> No
         leaf = folders["/".join(parents)].add(escape(f"{name}  {entry['dtype']} [{dims}]  crc32 {entry['crc32']}  {entry['doc']}"))
         for row in entry["head"] if isinstance(entry["head"], list) else [entry["head"]]:
             leaf.add(escape(_short(row)))
-    out = Console()
-    (out if out.is_terminal else Console(width=200)).print(tree, highlight=False, soft_wrap=not out.is_terminal)
+    out = console.sheet()
+    out.print(tree, soft_wrap=not out.is_terminal)
 
 
 def _short(row: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from taamctl.cli import common
+from taamctl.cli import common, console
 from taamctl.core.errors import TaamctlError
 
 
@@ -36,7 +36,6 @@ def command(
 
 def show(path: Path, decimals: int) -> None:
     """Print a report's rows as a terminal table on stdout."""
-    from rich.console import Console
     from rich.table import Table
 
     from taamctl.report import render
@@ -49,9 +48,7 @@ def show(path: Path, decimals: int) -> None:
                          no_wrap=i < 2)
     for row in rows:
         table.add_row(*render.cells(row, decimals))
-    out = Console()
-    if not out.is_terminal:
-        out = Console(width=120)  # a pipe has no width: do not fold
+    out = console.sheet()
     out.print(table)
     for line in render.conditions(rows):
-        out.print(line, highlight=False, markup=False, style="dim", soft_wrap=not out.is_terminal)
+        out.print(line, style="dim", soft_wrap=not out.is_terminal)
