@@ -23,7 +23,7 @@ def sheet() -> Any:
     from rich.console import Console
 
     out = Console(highlight=False, markup=False)
-    return out if out.is_terminal else Console(highlight=False, markup=False, width=200)
+    return out if out.is_terminal else Console(highlight=False, markup=False, width=5000)
 
 
 def say(line: str) -> None:
