@@ -77,7 +77,8 @@ def markdown(rows: Sequence[Row], decimals: int) -> str:
     out += ["", "## Provenance", ""]
     for row in rows:
         digests = ", ".join(d[:12] for d in row["sha256"])
-        out.append(f"- {row['dataset']} {row['method']}: `taamctl run --dataset {row['dataset']} --method {row['method']} "
+        profile = f" --profile {row['profile']}" if row["profile"] else ""
+        out.append(f"- {row['dataset']} {row['method']}: `taamctl run --dataset {row['dataset']} --method {row['method']}{profile} "
                    + " ".join(f"--seed {s}" for s in row["seeds"]) + f"`, eval.json sha256 {digests}")
     return "\n".join(out) + "\n"
 

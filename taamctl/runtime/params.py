@@ -252,6 +252,8 @@ def _coerce(kind: Any, value: Any) -> Any:
             raise TypeError
         return tuple(_coerce(args[0], v) for v in value)
     if origin is dict:
+        if isinstance(value, list) and len(set(value)) == len(value):
+            value = dict.fromkeys(value, 1)  # a bare list stands for equal weights
         if not isinstance(value, Mapping):
             raise TypeError
         return {_coerce(args[0], k): _coerce(args[1], v) for k, v in sorted(value.items())}

@@ -55,7 +55,8 @@ def test_csv_keeps_unrounded_fractions() -> None:
 def test_markdown_names_conditions_and_the_command() -> None:
     text = render.markdown(collect.over_seeds([_run(1, 0.9), _run(2, 0.8)]), 1)
     assert "| d | m (release) | 85.0 ± 5.0 | 0.0 ± 0.0 | 100.0 ± 0.0 |" in text
-    for words in ("balanced", "grouped protocol", "per graph", "60/20/20", "taamctl run --dataset d --method m --seed 1 --seed 2"):
+    for words in ("balanced", "grouped protocol", "per graph", "60/20/20",
+                  "taamctl run --dataset d --method m --profile release --seed 1 --seed 2"):
         assert words in text, words
 
 

@@ -39,8 +39,8 @@ def test_equal_parameters_have_one_canonical_text() -> None:
     first = bind(TrainParams, {**base["train"], "lr": 1}, "train", [])
     second = bind(TrainParams, {**base["train"], "lr": 1.0}, "train", [])
     assert canonical_json(first) == canonical_json(second)
-    hops = [bind(InferParams, {**base["infer"], "hops": h}, "infer", []) for h in ({0: 1, 2: 1}, {2: 1.0, 0: 1})]
-    assert canonical_json(hops[0]) == canonical_json(hops[1])
+    same = ({0: 1, 2: 1}, {2: 1.0, 0: 1}, [0, 2], [2, 0])
+    assert len({canonical_json(bind(InferParams, {**base["infer"], "hops": h}, "infer", [])) for h in same}) == 1
 
 
 @pytest.mark.parametrize(("value", "ok"), [(5, True), (5.0, True), (5.5, False), (True, False), ("5", False), (None, False)])
