@@ -44,6 +44,7 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
 
     if outputs.exists() and not outputs.is_dir():
         raise TaamctlError(f"--outputs {outputs} is a file", "name a folder")
+    _warn_of_other_code()
     path, packaged = parameters.locate(params)
     tree = parameters.read(path, overrides or ())
     if packaged and not quiet:
@@ -51,7 +52,12 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
     given = {"datasets": datasets, "methods": methods, "seeds": seeds}
     if isinstance(tree.get("run"), dict):
         tree["run"] = {**tree["run"], **{key: list(dict.fromkeys(values)) for key, values in given.items() if values}}
-    run = parameters.Params(str(path), tree).section("run")
+    source = " ".join([str(path), *(f"--set {o}" for o in overrides or ()), *([f"--profile {profile}"] if profile else [])])
+    try:
+        run = parameters.Params(source, tree).section("run")
+    except TaamctlError:
+        parameters.check(source, tree, {})  # tells the file's other faults too
+        raise
     plugins: dict[str, dict[str, type[Any] | None]] = {"datasets": {}, "methods": {}}
     for name in run.datasets:
         plugins["datasets"][name] = registry.load("taamctl.datasets", name).META.params
@@ -61,9 +67,16 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
             plugins["methods"][name] = registry.load("taamctl.methods", name).Params
     if profile is not None:
         _set_profile(tree, plugins["methods"], profile)
-    checked = parameters.check(str(path), tree, plugins)
+    checked = parameters.check(source, tree, plugins)
     return Context(params=checked, layout=Layout(outputs), data_root=find_root(data_root), force=force, wait=not no_wait,
                    progress=console.make_progress(quiet), tell=(lambda line: None) if quiet else console.say)
+
+
+def _warn_of_other_code() -> None:
+    """Say so where this folder is a checkout and the code that runs is not its own: DVC would take its edits for used."""
+    here, running = Path("taamctl"), Path(__file__).resolve().parent.parent
+    if Path("dvc.yaml").is_file() and here.is_dir() and here.resolve() != running:
+        console.say(f"warning: running the code in {running}, not this checkout's; `pip install -e .` uses the checkout's")
 
 
 def _set_profile(tree: dict[str, Any], methods: dict[str, type[Any] | None], profile: str) -> None:

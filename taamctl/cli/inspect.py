@@ -23,8 +23,12 @@ def command(
     """Show an artefact as a tree: shapes, dtypes, dimensions, checksums, first rows, and the parameters that made it."""
     from taamctl.runtime import artefacts, provenance
 
+    if file.is_dir():
+        raise TaamctlError(f"{file} is a folder", "name an artefact in it, such as features.h5")
     if not file.is_file():
         raise TaamctlError(f"no file {file}", "artefacts lie below outputs/")
+    if file.suffix != ".h5":
+        raise TaamctlError(f"{file} is no HDF5 artefact", "inspect shows .h5 files; the others are text and can be read as they are")
     made = _sidecar(file)
     if made and made.get("outputs", {}).get(file.name, {}).get("sha256") not in (None, provenance.sha256(file)):
         console.say(f"note: {file} is not the file that its sidecar records (damaged, replaced by hand, or checked out by DVC)")

@@ -42,13 +42,15 @@ def show(path: Path, decimals: int) -> None:
     from taamctl.runtime.artefacts import read_json
 
     rows = read_json(path, "taamctl report")["rows"]
-    table = Table(box=None, pad_edge=False)
-    for i, name in enumerate(render.COLUMNS):
-        table.add_column(name, justify="right" if "%" in name or name == "cost M" else "left", overflow="fold",
-                         no_wrap=i < 2)
-    for row in rows:
-        table.add_row(*render.cells(row, decimals))
     out = console.sheet()
+    left_out = {"task-ID by"} if out.width < 100 else set()
+    shown = [i for i, name in enumerate(render.COLUMNS) if name not in left_out]
+    table = Table(box=None, pad_edge=False)
+    for name in (render.COLUMNS[i] for i in shown):
+        table.add_column(name, justify="right" if "%" in name or name == "cost M" else "left", no_wrap=True)
+    for row in rows:
+        cells = render.cells(row, decimals)
+        table.add_row(*(cells[i] for i in shown))
     out.print(table)
     for line in render.conditions(rows):
         out.print(line, style="dim", soft_wrap=not out.is_terminal)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from taamctl.core.types import SCOPES
+from taamctl.runtime.params import PACKAGED, canonical, read
 
 Row = Mapping[str, Any]
 COLUMNS = ("dataset", "method", "AA %", "AF %", "task-ID %", "task-ID by", "scope", "seeds", "cost M")
@@ -40,6 +41,8 @@ def conditions(rows: Sequence[Row]) -> list[str]:
     if any(r["aa"] is None or r["af"] is None for r in rows):
         lines.append("– : not defined (a method trained only at the last stage has no forgetting).")
     lines.append("cost M: additional float32 words in millions, by the papers' rule (parameters and stored rows; prototypes left out).")
+    if len({r["scope"] for r in rows}) > 1:
+        lines.append("The rows' scopes differ: a narrower scope is an easier task. Compare within one (AA by logit scope in report.md).")
     if any(r["task_id_kind"] == "inferred" for r in rows):
         lines.append("Every query graph holds one task's nodes, which is what makes a graph-level task ID easy.")
     return lines + differences(rows) + sorted({f"{r['dataset']}: {flag}" for r in rows for flag in r["flags"]})
@@ -77,10 +80,28 @@ def markdown(rows: Sequence[Row], decimals: int) -> str:
     out += ["", "## Provenance", ""]
     for row in rows:
         digests = ", ".join(d[:12] for d in row["sha256"])
-        profile = f" --profile {row['profile']}" if row["profile"] else ""
-        out.append(f"- {row['dataset']} {row['method']}: `taamctl run --dataset {row['dataset']} --method {row['method']}{profile} "
-                   + " ".join(f"--seed {s}" for s in row["seeds"]) + f"`, eval.json sha256 {digests}")
+        changed = "".join(f" --set '{change}'" for change in changes(row))
+        out.append(f"- {row['dataset']} {row['method']}: `taamctl run --dataset {row['dataset']} --method {row['method']} "
+                   + " ".join(f"--seed {s}" for s in row["seeds"]) + f"{changed}`, eval.json sha256 {digests}")
     return "\n".join(out) + "\n"
+
+
+def changes(row: Row) -> list[str]:
+    """Return what distinguishes a row's parameters from the packaged ones, as `--set` takes it.
+
+    Left out are values that a stage resolves itself: the device, and the feature normalisation of the data set.
+    """
+    packaged, settings = canonical(read(PACKAGED)), row["settings"]
+    made = {"split": settings.get("split"), "infer": settings.get("infer"), "precompute": settings.get("precompute"),
+            "train": settings["train"].get("train"), f"datasets.{row['dataset']}": settings.get("dataset"),
+            f"methods.{row['method']}": settings["train"].get("method")}
+    out = []
+    for section, values in made.items():
+        kind, _, name = section.partition(".")
+        usual = packaged[kind].get(name, {}) if name else packaged[kind]
+        out += [f"{section}.{key}={json.dumps(value).replace(chr(34), '')}" for key, value in (values or {}).items()
+                if value != usual.get(key) and key not in ("device", "feature_norm")]
+    return out
 
 
 def comma_separated(rows: Sequence[Row]) -> str:

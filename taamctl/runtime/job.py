@@ -154,13 +154,16 @@ def _asked(job: Job) -> dict[str, Any]:
 
 def _tell_stale_inputs(context: Context, job: Job) -> None:
     """Say which inputs were made with other parameters than those of this call: a single stage does not remake them."""
+    if job.stage == "report":  # it puts different settings side by side, and names them itself
+        return
     for path, _ in job.inputs:
+        what = []
         for section, old in (_recorded(path) or {}).get("asked", {}).items():
             now = context.asked(section)
-            changed = [k for k in old if now.get(k) != old[k]] if isinstance(now, dict) and isinstance(old, dict) else []
-            if changed:
-                what = ", ".join(f"{section}.{k} {old[k]} (now {now[k]})" if k in now else f"{section}.{k}" for k in changed)
-                context.tell(f"note: {path} was made with {what}; taamctl run remakes what is upstream")
+            if isinstance(now, dict) and isinstance(old, dict):
+                what += [f"{section}.{k} {old[k]} (now {now.get(k)})" for k in old if now.get(k) != old[k]]
+        if what:
+            context.tell(f"note: {path} was made with {', '.join(what)}; taamctl run remakes what is upstream")
 
 
 def _recorded(path: Path) -> dict[str, Any] | None:

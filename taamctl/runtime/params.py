@@ -91,7 +91,9 @@ def _override(tree: dict[str, Any], override: str) -> None:
     node: Any = tree
     for name in parents:
         node = node.get(name) if isinstance(node, dict) else None
-    if not equals or not isinstance(node, dict) or last not in node:
+    if not equals:
+        raise TaamctlError(f"--set {override}: no value", "write it as section.key=value, such as train.lr=0.01")
+    if not isinstance(node, dict) or last not in node:
         known = sorted(_leaves(tree))
         near = difflib.get_close_matches(key.strip(), known, n=1)
         raise TaamctlError(f"--set {override}: no such parameter",

@@ -17,7 +17,7 @@ def _run(seed: int, aa: float, af: float | None = 0.0) -> dict:
             "aa_curve": [aa], "matrix": [[aa, None], [aa, aa]], "aa_by_scope": dict.fromkeys(("all_seen", "up_to_task", "task_only"), aa),
             "task_id_kind": "inferred", "task_id_accuracy": 1.0, "task_id": "amp/cosine",
             "parameters": {"extra_paper": 1234567, "extra_full": 2}, "flags": [],
-            "settings": {"train": {"lr": 0.1}}, "sha256": f"{seed}" * 20}
+            "settings": {"train": {"train": {"lr": 0.1, "device": "cpu"}}}, "sha256": f"{seed}" * 20}
 
 
 def test_seeds_are_gathered_as_mean_and_population_deviation() -> None:
@@ -56,7 +56,7 @@ def test_markdown_names_conditions_and_the_command() -> None:
     text = render.markdown(collect.over_seeds([_run(1, 0.9), _run(2, 0.8)]), 1)
     assert "| d | m (release) | 85.0 ± 5.0 | 0.0 ± 0.0 | 100.0 ± 0.0 |" in text
     for words in ("balanced", "grouped protocol", "per graph", "60/20/20",
-                  "taamctl run --dataset d --method m --profile release --seed 1 --seed 2"):
+                  "taamctl run --dataset d --method m --seed 1 --seed 2 --set 'train.lr=0.1'`"):
         assert words in text, words
 
 
@@ -69,10 +69,10 @@ def test_pictures_repeat_byte_for_byte(tmp_path: Path) -> None:
 
 
 def test_runs_with_different_settings_are_never_averaged() -> None:
-    other = {**_run(2, 0.8), "settings": {"train": {"lr": 0.2}}}
+    other = {**_run(2, 0.8), "settings": {"train": {"train": {"lr": 0.2, "device": "cpu"}}}}
     rows = collect.over_seeds([_run(1, 0.9), other])
     assert [r["seeds"] for r in rows] == [[1], [2]]
-    assert "d m: rows differ, top to bottom, in train.lr: 0.1, 0.2." in render.conditions(rows)
+    assert "d m: rows differ, top to bottom, in train.train.lr: 0.1, 0.2." in render.conditions(rows)
 
 
 def test_the_same_run_counts_once_and_a_contradiction_is_refused() -> None:
@@ -80,3 +80,12 @@ def test_the_same_run_counts_once_and_a_contradiction_is_refused() -> None:
     assert row["seeds"] == [1]
     with pytest.raises(TaamctlError, match="two different results of d m seed 1"):
         collect.over_seeds([_run(1, 0.9), {**_run(1, 0.8), "sha256": "other"}])
+
+
+def test_the_command_names_every_changed_parameter() -> None:
+    row, = collect.over_seeds([_run(1, 0.9)])
+    row["method"], row["dataset"] = "taam", "synthetic"
+    row["settings"] = {"dataset": {"noise": 0.5}, "infer": {"hops": {"0": 1.0}, "alpha": 0.1},
+                       "precompute": {"feature_norm": "none", "hops": 2},
+                       "train": {"train": {"lr": 0.005, "device": "cuda"}, "method": {"profile": "text", "rank": 4}}}
+    assert render.changes(row) == ["infer.hops={0: 1.0}", "datasets.synthetic.noise=0.5", "methods.taam.profile=text"]
