@@ -59,6 +59,18 @@ def test_every_command_runs_in_the_order_of_the_page(checkout: Path) -> None:
             assert "up to date" in done.stdout
 
 
+def test_the_commands_of_the_results_run(checkout: Path, shared_data: Path, tmp_path: Path) -> None:
+    """The commands behind the results table, with the same two epochs; the numbers themselves are held in bands elsewhere."""
+    commands = [line for block in re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL) for line in block.splitlines()]
+    assert len(commands) == 4
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "TAAMCTL_DATA": str(shared_data)}
+    shutil.copy(checkout / "params.yaml", tmp_path / "params.yaml")
+    for command in commands:
+        done = subprocess.run(f"{command} --quiet", shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, f"{command}\n{done.stderr[-2000:]}"
+
+
 def test_verbs_methods_data_sets_and_artefacts_are_all_there() -> None:
     for stage in STAGES:
         assert f"`taamctl {stage}`" in README
