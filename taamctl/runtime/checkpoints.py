@@ -72,8 +72,19 @@ class FileCheckpoints:
         artefacts.create(self._file(stage), "checkpoint", {}, fill)
 
     def remove(self) -> None:
-        """Delete everything kept, after the final artefact has been written."""
-        if self._folder.is_dir():
-            for file in self._folder.iterdir():
+        """Delete what this run kept, and what is unreadable; another run's finished tasks stay for it."""
+        if not self._folder.is_dir():
+            return
+        for file in sorted(self._folder.iterdir()):
+            if self._key_in(file) in (None, self._key):
                 file.unlink(missing_ok=True)
+        if not any(self._folder.iterdir()):
             self._folder.rmdir()
+
+    @staticmethod
+    def _key_in(file: Path) -> str | None:
+        try:
+            with artefacts.Artefact(file, "checkpoint") as saved:
+                return str(saved.attribute("key"))
+        except TaamctlError:
+            return None

@@ -88,7 +88,7 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
 
     Args:
         compute: writes all outputs atomically; may return extra facts for the sidecar.
-        done: runs after the sidecar is written, for what may be thrown away only then.
+        done: runs once the sidecar is there, for what may be thrown away only then.
     """
     for path, made_by in job.inputs:
         if not path.is_file():
@@ -102,6 +102,7 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
             artefacts.sweep(output)
         key = key_of(context, job)
         if (kept := _reusable(context, job, key)) is not None:
+            done()  # a run that was stopped between its sidecar and this left it undone
             return kept
         clock = provenance.Clock()
         facts = compute() or {}

@@ -164,7 +164,11 @@ def test_checkpoints_of_another_run_are_not_seen(tmp_path: Path) -> None:
     assert FileCheckpoints(tmp_path / "c", lambda: {"lr": 2}).load(0) is None
     (tmp_path / "c" / "task-000.h5").write_bytes(b"")
     assert store.load(0) is None
+    other = FileCheckpoints(tmp_path / "c", lambda: {"lr": 2})
+    other.save(1, {"w": np.arange(2)}, {}, np.zeros(2, np.float32))
     store.remove()
+    assert other.load(1) is not None, "another run's finished task is not this run's to delete"
+    other.remove()
     assert not (tmp_path / "c").exists()
 
 
