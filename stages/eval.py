@@ -13,7 +13,7 @@ from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.params import canonical
 
 CODE = ("core", "runtime", "evaluation", "stages/eval.py")
-ARRAYS = ("y", "task", "decision", "margin", *SCOPES)
+ARRAYS = ("y", "task", "decision", "margin", "legacy", *SCOPES)
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
@@ -35,6 +35,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             "dataset": dataset, "method": method, "seed": seed, "title": facts["title"], "family": facts["family"],
             "source": facts["source"], "profile": facts["variant"], "scope": facts["scope"], "averaging": params.averaging,
             "unit": "graph", "protocol": "grouped", "split": summary.split_policy(made_with["split"]), "task_id_kind": facts["task_id"],
+            "routed": facts["routed"],
             "settings": {**made_with, "infer": infer_params, **facts["settings"]},
             "classes": names, "bounds": bounds, "flags": summary.flags(parts["test"]["y"], bounds, names, account["dropped"]),
             "parameters": summary.costs(facts["stored"], facts["num_features"], len(bounds), facts["prototype_width"], facts["task_id"]),

@@ -40,9 +40,14 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
         if context.force:
             store.remove()
         with FeatureStore(source, context.layout.command("precompute", dataset)) as features:
-            learner: Method = module.Method(own, features.info, train, seed, device)
-            resumed = train_stream(learner, lambda k: features.task(k, learner.facts.needs), store, context.progress)
-            stored = learner.stored(features.class_sizes())
+            def make() -> Method:
+                made: Method = module.Method(own, features.info, train, seed, device)
+                return made
+
+            learner, sizes = make(), features.class_sizes()
+            features.require((*learner.facts.needs, *learner.facts.query_needs))
+            resumed = train_stream(make, lambda k: features.task(k, learner.facts.needs), sizes, store, context.progress)
+            stored = learner.stored(sizes)
         facts = {**dataclasses.asdict(learner.facts), "scope": learner.scope, "variant": learner.variant,
                  "stored": dataclasses.asdict(stored)}
 
@@ -50,7 +55,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             return store.require(t) if learner.trains(t) else None
 
         artefacts.create(output, "train", recorded, lambda writer: model_store.fill(writer, learner.info, facts, learner.shared(), stage,
-                                                                                    train.epochs))
+                                                                                    learner.epochs))
         return {"resumed_tasks": resumed, "device": devices.name(device)}
 
     return execute(context, job, compute, store.remove)

@@ -170,10 +170,12 @@ class StreamInfo:
     Attributes:
         num_features: F.
         bounds: per task its class ids (low, high).
+        hops: k of H = S^k X.
     """
 
     num_features: int
     bounds: tuple[tuple[int, int], ...]
+    hops: int = 2
 
     @property
     def num_tasks(self) -> int:
@@ -217,10 +219,12 @@ class QueryGraph:
     Attributes:
         h: [N, F] float32, H = S^2 X of the query graph alone.
         deg: [N] float32.
+        extras: as for `TaskData`, for methods that declare `query_needs`; of the query graph alone.
     """
 
     h: torch.Tensor
     deg: torch.Tensor
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str) -> dict[
     """Return one part's summary.
 
     Args:
-        arrays: y, task, decision, margin and one array per scope, as in the `infer` artefact.
+        arrays: y, task, decision, margin, legacy and one array per scope, as in the `infer` artefact. `legacy_af` explains printed
+            values only: the final model stands in for every stage's model.
         kind: how the method gets its task IDs: `inferred`, `given` or `none`.
     """
     y, task, choice = arrays["y"], arrays["task"], arrays["decision"]
@@ -36,6 +37,8 @@ def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str) -> dict[
     return {
         "nodes": len(y),
         "scopes": {scope: scope_summary(y, task, arrays[scope], bounds) for scope in SCOPES},
+        "legacy_af": {averaging: matrix.average_forgetting(matrix.accuracy_matrix(y, task, arrays["legacy"], bounds, averaging))
+                      for averaging in AVERAGINGS},
         "class_recall": {scope: matrix.class_recall(y, arrays[scope][-1], int(bounds[-1][1])) for scope in SCOPES},
         "task_id": {"kind": kind, "accuracy": accuracy[-1], "accuracy_by_stage": accuracy, "decisions": choice,
                     "smallest_margin": np.nanmin(margins) if (~np.isnan(margins)).any() else np.nan},

@@ -20,13 +20,14 @@ def adam(parameters: Sequence[torch.Tensor], train: TrainParams) -> torch.optim.
 
 
 def fit(optimiser: torch.optim.Optimizer, loss: Loss, num_rows: int, train: TrainParams, generator: torch.Generator,
-        progress: Progress, device: torch.device) -> Array:
+        progress: Progress, device: torch.device, adjust: Callable[[], None] | None = None) -> Array:
     """Minimise `loss` for `train.epochs` epochs and return the mean loss of each, [epochs] float32.
 
     Args:
         loss: takes the rows of a batch ([B] int64 on `device`), or None for all of them.
         num_rows: training rows N.
         generator: CPU generator of the batch order.
+        adjust: called between the backward pass and the step; it may change the gradients.
     """
     batched = 0 < train.node_batch < num_rows
     history: list[torch.Tensor] = []
@@ -39,6 +40,8 @@ def fit(optimiser: torch.optim.Optimizer, loss: Loss, num_rows: int, train: Trai
             optimiser.zero_grad(set_to_none=True)
             value = loss(rows)
             value.backward()  # type: ignore[no-untyped-call]
+            if adjust is not None:
+                adjust()
             optimiser.step()
             total += value.detach() * (num_rows if rows is None else len(rows))
         history.append(total / num_rows)

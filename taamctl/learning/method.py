@@ -27,7 +27,10 @@ class Facts:
         source: author, year, what it follows.
         sees: `current` (a task's own training part) or `all` (the training parts of every task so far).
         task_id: `inferred` from prototypes, `given` at test, or `none` (the prediction does not use one).
-        needs: extra cached arrays beyond H, y and degrees: `x`, `edges`.
+        needs: extra cached arrays of the training part beyond H, y and degrees: `x`, `edges`.
+        query_needs: the same of the query graphs.
+        routing: profile and metric that the method was published with, for `infer.profile` and `infer.metric` `as_published`.
+        memory: what is kept of earlier data, in words; `none` where nothing is.
     """
 
     title: str
@@ -36,25 +39,33 @@ class Facts:
     sees: str
     task_id: str
     needs: tuple[str, ...] = ()
+    query_needs: tuple[str, ...] = ()
+    routing: tuple[str, str] = ("amp", "cosine")
+    memory: str = "none"
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a method keeps at the end of the stream, in float32-sized words, for the cost accounting.
+    """What a method keeps at the end of the stream, in float32-sized words: its declared budget, and the cost accounting.
 
     Attributes:
         parameters: words that the papers count as parameters.
         rows: stored data rows (F features and a label each).
         uncounted: words that papers leave out (importances, teachers), prototypes not included.
+        net: words of the backbone or net itself, which no accounting counts.
     """
 
     parameters: int = 0
     rows: int = 0
     uncounted: int = 0
+    net: int = 0
 
 
 class Method(ABC):
     """One continual method. `learn` is called once per stage, in task order unless `independent` is true.
+
+    Every stage has a new object, which knows of earlier stages only what `load` gives it: what `state` and `training_state`
+    returned. Rows of earlier data are state arrays below `memory/`, and are held to the budget that `stored` declares.
 
     Attributes:
         facts: declared facts.
@@ -80,6 +91,16 @@ class Method(ABC):
     def variant(self) -> str:
         """Return the reading of the method, for tables; empty where there is only one."""
         return ""
+
+    @property
+    def epochs(self) -> int:
+        """Return the epochs of one stage, the width of its loss history."""
+        return self.train.epochs
+
+    @property
+    def steps(self) -> int:
+        """Return how often one stage calls `progress.advance`."""
+        return self.epochs
 
     def trains(self, stage: int) -> bool:
         """Tell whether there is a model for this stage."""

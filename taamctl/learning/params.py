@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.spec import param
@@ -25,11 +25,11 @@ class TrainParams:
 class InferParams:
     """Task-ID inference."""
 
-    profile: str = param("amp: multi-hop profile; ls: Laplacian smoothing; mean: mean of the raw features",
-                         choices=("amp", "ls", "mean"))
+    profile: str = param("amp: multi-hop profile; ls: Laplacian smoothing; mean: mean of the raw features; "
+                         "as_published: what the method was published with", choices=("as_published", "amp", "ls", "mean"))
     hops: dict[int, float] = param("AMP: hop -> weight of its block; the order is without meaning", ge=None)
     alpha: float = param("AMP: share of the raw features in every step", ge=0, le=1)
-    metric: str = param("cosine or euclid", choices=("cosine", "euclid"))
+    metric: str = param("cosine, euclid, or as_published", choices=("as_published", "cosine", "euclid"))
     ls_trailing_norm: bool = param("LS: keep its trailing D^-1/2")
 
     def __post_init__(self) -> None:
@@ -37,3 +37,8 @@ class InferParams:
             raise TaamctlError(f"hops {self.hops} must name at least one hop >= 0, such as {{0: 1, 2: 1}}")
         if any(w <= 0 for w in self.hops.values()):
             raise TaamctlError(f"hops {self.hops}: weights must be positive")
+
+    def routed(self, routing: tuple[str, str]) -> InferParams:
+        """Return these parameters with `as_published` resolved to a method's own profile and metric."""
+        own = dict(zip(("profile", "metric"), routing, strict=True))
+        return replace(self, **{name: value for name, value in own.items() if getattr(self, name) == "as_published"})

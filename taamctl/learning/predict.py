@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
 from taamctl.core.types import SCOPES, Array, QueryGraph
 from taamctl.learning import task_id
@@ -36,6 +37,28 @@ def predict_stream(method: Method, states: Sequence[State], queries: Sequence[Qu
     return out
 
 
+def predict_legacy(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array) -> Array:
+    """Return [T, N] int32: the final model's predictions with the logits cut to the classes seen at every stage.
+
+    The released test pass reloads the final model for every stage, so this is what its "accuracy after stage t" is.
+
+    Args:
+        choice: [T, T] as for `predict_stream`; the last stage's decisions are used.
+    """
+    ends = np.cumsum([len(q.h) for q in queries])
+    out = np.full((len(queries), int(ends[-1])), -1, np.int32)
+    method.load(method.shared(), states)
+    for j, query in enumerate(queries):
+        chosen = int(choice[-1, j])
+        if chosen < 0 or not len(query.h):
+            continue
+        with torch.no_grad():
+            logits = method.logits(query, chosen)
+        for stage in range(j, len(queries)):
+            out[stage, ends[j] - len(query.h):ends[j]] = logits[:, :method.info.bounds[stage][1]].argmax(1).cpu().numpy()
+    return out
+
+
 def infer_part(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], labels: Sequence[Array], profiles: Array,
                prototypes: Array, metric: str) -> dict[str, Array]:
     """Decide the task of every query graph of a part and predict it; return the arrays of an `infer` artefact's part.
@@ -48,4 +71,5 @@ def infer_part(method: Method, states: Sequence[State], queries: Sequence[QueryG
     made = task_id.given(t) if method.facts.task_id == "given" else task_id.decide(profiles, prototypes, metric)
     predicted = predict_stream(method, states, queries, made.choice)
     return {"y": np.concatenate(labels), "task": np.repeat(np.arange(t), [len(y) for y in labels]), "decision": made.choice,
-            "similarity": made.similarity, "margin": made.margin, **predicted}
+            "similarity": made.similarity, "margin": made.margin, **predicted,
+            "legacy": predict_legacy(method, states, queries, made.choice)}

@@ -11,6 +11,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.core.types import Array, TaskData
+from taamctl.learning import memory
 from taamctl.learning.method import Method, State
 
 
@@ -24,39 +25,47 @@ class Checkpoints(Protocol):
         """Keep a finished stage, whole or not at all."""
 
 
-def train_stream(method: Method, load_task: Callable[[int], TaskData], checkpoints: Checkpoints, progress: Progress) -> int:
+def train_stream(make: Callable[[], Method], load_task: Callable[[int], TaskData], class_sizes: Array, checkpoints: Checkpoints,
+                 progress: Progress) -> int:
     """Train every stage that is not yet in `checkpoints`; return how many were already there.
 
+    Every stage is learned by a new object that is given what earlier stages returned and nothing else: a method cannot keep data
+    but in its states, and those are held to its declared budget.
+
     Args:
+        make: returns a new method.
         load_task: returns the training part of a task.
+        class_sizes: [C] training nodes per class.
     """
-    stages = [t for t in range(method.info.num_tasks) if method.trains(t)]
+    first = make()
+    info = first.info
+    stages = [t for t in range(info.num_tasks) if first.trains(t)]
     done = [t for t in stages if checkpoints.load(t) is not None]
-    progress.start("train", method.train.epochs * len(stages))
+    progress.start("train", first.steps * len(stages))
     states: list[State] = []
-    behind = False  # the method's own state is behind `states`: load before learning
+    training: State = {}
+    rows = 0
     for stage in stages:
         saved = checkpoints.load(stage)
         if saved is not None:
-            states.append(saved[0])
-            behind = True
-            progress.advance(method.train.epochs)
-            progress.line(f"task {stage + 1}/{method.info.num_tasks}: taken from the checkpoint of an interrupted run")
-            continue
-        if behind and not method.independent:
-            before = checkpoints.load(stages[stages.index(stage) - 1])
-            method.load(method.shared(), states, before[1] if before else None)
-        behind = False
-        began = time.perf_counter()
-        wanted = range(stage + 1) if method.facts.sees == "all" else [stage]
-        losses = method.learn(tuple(load_task(k) for k in wanted), progress)
-        _refuse_divergence(losses, stage)
-        state = method.state()
-        checkpoints.save(stage, state, method.training_state(), losses)
-        if not method.independent:
+            state, training = saved[0], saved[1]
+            rows += memory.rows_of(state)
+            progress.advance(first.steps)
+            progress.line(f"task {stage + 1}/{info.num_tasks}: taken from the checkpoint of an interrupted run")
+        else:
+            method = make()
+            if states and not method.independent:
+                method.load(method.shared(), states, training)
+            began = time.perf_counter()
+            wanted = range(stage + 1) if method.facts.sees == "all" else [stage]
+            losses = method.learn(tuple(load_task(k) for k in wanted), progress)
+            _refuse_divergence(losses, stage)
+            state, training = method.state(), method.training_state()
+            rows = memory.enforce(method, state, training, rows, memory.seen_sizes(class_sizes, info.bounds[stage][1]))
+            checkpoints.save(stage, state, training, losses)
+            progress.line(f"task {stage + 1}/{info.num_tasks}: loss {np.asarray(losses)[-1]:.4f}, {time.perf_counter() - began:.1f} s")
+        if not first.independent:
             states.append(state)
-        progress.line(f"task {stage + 1}/{method.info.num_tasks}: loss {np.asarray(losses)[-1]:.4f}, "
-                      f"{time.perf_counter() - began:.1f} s")
     progress.finish()
     return len(done)
 

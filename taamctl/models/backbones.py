@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
 
 import torch
 from torch.nn import functional
@@ -48,6 +50,16 @@ class FrozenBackbone:
         return functional.linear(functional.leaky_relu(hidden, SLOPE), weight @ self.w2, bias)
 
 
+class Net(Protocol):
+    """A trainable encoder with all its output rows."""
+
+    def parameters(self) -> list[torch.Tensor]:
+        """Return the trainable tensors, always in the same order."""
+
+    def logits(self, h: torch.Tensor, seen: int) -> torch.Tensor:
+        """Return [N, seen] logits of the first `seen` classes."""
+
+
 @dataclass
 class TrainableNet:
     """f(h) = W2 ReLU(W1 h), no bias; all C output rows exist from the start and are revealed by slicing.
@@ -75,3 +87,30 @@ class TrainableNet:
     def logits(self, h: torch.Tensor, seen: int) -> torch.Tensor:
         """Return [N, seen] logits of the first `seen` classes."""
         return functional.linear(functional.relu(functional.linear(h, self.w1)), self.w2[:seen])
+
+
+@dataclass
+class Mlp:
+    """f(h) = W_L ReLU(... ReLU(W_1 h)), no bias: the net that PUMA retrains at every stage.
+
+    Attributes:
+        layers: weights [width, F], [width, width], ..., [C, width]; float32, trainable.
+    """
+
+    layers: list[torch.Tensor]
+
+    @staticmethod
+    def draw(num_features: int, num_classes: int, width: int, depth: int, generator: torch.Generator, device: torch.device) -> Mlp:
+        """Draw `depth` layers, the last of them the output."""
+        sizes = [num_features, *[width] * (depth - 1), num_classes]
+        return Mlp([init.linear(b, a, generator).to(device).requires_grad_() for a, b in pairwise(sizes)])
+
+    def parameters(self) -> list[torch.Tensor]:
+        """Return the trainable tensors."""
+        return self.layers
+
+    def logits(self, h: torch.Tensor, seen: int) -> torch.Tensor:
+        """Return [N, seen] logits of the first `seen` classes."""
+        for layer in self.layers[:-1]:
+            h = functional.relu(functional.linear(h, layer))
+        return functional.linear(h, self.layers[-1][:seen])

@@ -25,3 +25,8 @@ def kaiming_uniform(rows: int, columns: int, a: float, generator: torch.Generato
 def xavier_uniform(rows: int, columns: int, generator: torch.Generator, *, fan_out: int | None = None) -> torch.Tensor:
     """Return a weight [rows, columns], U(+-sqrt(6 / (columns + fan_out))); `fan_out` is `rows` unless given."""
     return uniform((rows, columns), math.sqrt(6 / (columns + (fan_out or rows))), generator)
+
+
+def kaiming_normal(rows: int, columns: int, generator: torch.Generator) -> torch.Tensor:
+    """Return a weight [rows, columns] of standard deviation 1/sqrt(columns)."""
+    return torch.randn((rows, columns), generator=generator) / math.sqrt(columns)

@@ -14,7 +14,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.runtime import artefacts, provenance
 from taamctl.runtime.layout import STAGES, Layout
 
-METRICS = ("aa", "af", "bwt", "task_id_accuracy")
+METRICS = ("aa", "af", "bwt", "task_id_accuracy", "legacy_af")
 
 
 def evaluations(layout: Layout, datasets: Collection[str] | None = None, methods: Collection[str] | None = None,
@@ -45,16 +45,17 @@ def run_row(path: Path, part: str = "test") -> dict[str, Any]:
 
 def _row(made: Mapping[str, Any], part: str, sha256: str) -> dict[str, Any]:
     scope, averaging, chosen = made["scope"], made["averaging"], made["parts"][part]
-    headline, infer = chosen["scopes"][scope][averaging], made["settings"]["infer"]
+    headline = chosen["scopes"][scope][averaging]
     return {
         "dataset": made["dataset"], "method": made["method"], "title": made["title"], "profile": made["profile"], "seed": made["seed"],
         "part": part, "scope": scope, "averaging": averaging, "unit": made["unit"], "protocol": made["protocol"], "split": made["split"],
-        "aa": headline["aa"], "af": headline["af"], "bwt": headline["bwt"], "aa_curve": headline["aa_curve"], "matrix": headline["matrix"],
+        "aa": headline["aa"], "af": headline["af"], "bwt": headline["bwt"], "legacy_af": chosen["legacy_af"][averaging],
+        "aa_curve": headline["aa_curve"], "matrix": headline["matrix"],
         "aa_by_scope": {s: chosen["scopes"][s][averaging]["aa"] for s in chosen["scopes"]},
         "af_by_scope": {s: chosen["scopes"][s][averaging]["af"] for s in chosen["scopes"]},
         "task_id_kind": made["task_id_kind"],
         "task_id_accuracy": chosen["task_id"]["accuracy"] if made["task_id_kind"] == "inferred" else None,
-        "task_id": f"{infer['profile']}/{infer['metric']}" if made["task_id_kind"] == "inferred" else made["task_id_kind"],
+        "task_id": "/".join(made["routed"]) if made["task_id_kind"] == "inferred" else made["task_id_kind"],
         "parameters": made["parameters"], "flags": made["flags"], "sha256": sha256,
         "settings": {**made["settings"], "train": {k: v for k, v in made["settings"]["train"].items() if k != "seed"}},
     }

@@ -22,7 +22,7 @@ class FeatureStore(Artefact):
         super().__init__(path, "precompute", made_by)
         bounds = self.read("stream/bounds")
         width = self.shape(f"{group(0, 'train')}/H")[1]
-        self.info = StreamInfo(width, tuple((int(a), int(b)) for a, b in bounds))
+        self.info = StreamInfo(width, tuple((int(a), int(b)) for a, b in bounds), int(self.params["hops"]))
 
     def task(self, k: int, needs: Sequence[str] = ()) -> TaskData:
         """Return the training part of task `k`, with the extra arrays that a method needs.
@@ -36,21 +36,27 @@ class FeatureStore(Artefact):
         import torch
 
         where = group(k, "train")
-        extras = {}
-        for need in needs:
-            for name in EXTRAS[need]:
-                if not self.has(f"{where}/{name}"):
-                    raise TaamctlError(f"{self.path} does not hold what this method needs: {need}",
-                                       f"set precompute.store_{need} to true and run taamctl precompute")
-                extras[name] = self.read(f"{where}/{name}")
         h, y, deg = (torch.from_numpy(self.read(f"{where}/{name}")) for name in ("H", "y", "deg"))
-        return TaskData(Task(k, *self.info.bounds[k]), h, y, deg, extras)
+        return TaskData(Task(k, *self.info.bounds[k]), h, y, deg, self._extras(where, needs))
 
-    def query(self, k: int, part: str) -> QueryGraph:
-        """Return a part of task `k` without labels and task index."""
+    def query(self, k: int, part: str, needs: Sequence[str] = ()) -> QueryGraph:
+        """Return a part of task `k` without labels and task index, with the extra arrays that a method needs."""
         import torch
 
-        return QueryGraph(*(torch.from_numpy(self.read(f"{group(k, part)}/{name}")) for name in ("H", "deg")))
+        where = group(k, part)
+        h, deg = (torch.from_numpy(self.read(f"{where}/{name}")) for name in ("H", "deg"))
+        return QueryGraph(h, deg, self._extras(where, needs))
+
+    def _extras(self, where: str, needs: Sequence[str]) -> dict[str, Array]:
+        self.require(needs)
+        return {name: self.read(f"{where}/{name}") for need in needs for name in EXTRAS[need]}
+
+    def require(self, needs: Sequence[str]) -> None:
+        """Refuse, before any training, features that lack what a method needs."""
+        for need in needs:
+            if not all(self.has(f"{group(0, 'train')}/{name}") for name in EXTRAS[need]):
+                raise TaamctlError(f"{self.path} does not hold what this method needs: {need}",
+                                   f"set precompute.store_{need} to true and run taamctl precompute")
 
     def labels(self, part: str) -> list[Array]:
         """Return every task's labels in a part."""

@@ -68,7 +68,7 @@ KINDS: dict[str, Kind] = {
     "checkpoint": Kind(1, "an unfinished training run, one file per learned task", {
         "loss": Entry("float32", ("epoch",), "training loss of this task"),
     }, open_entries=True),
-    "infer": Kind(1, "task-ID decisions and the predictions that follow from them", {
+    "infer": Kind(2, "task-ID decisions and the predictions that follow from them", {
         "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
         "classes/name": Entry("str", ("C",), "class names, in stream order"),
         "{part}/y": Entry("int64", ("N",), "true stream class ids, rows grouped by task"),
@@ -79,6 +79,8 @@ KINDS: dict[str, Kind] = {
         "{part}/all_seen": Entry("int32", ("stage", "N"), "predicted class over all classes seen; -1: no prediction"),
         "{part}/up_to_task": Entry("int32", ("stage", "N"), "predicted class up to the chosen task's last class"),
         "{part}/task_only": Entry("int32", ("stage", "N"), "predicted class among the chosen task's classes"),
+        "{part}/legacy": Entry("int32", ("stage", "N"), "the final model's predicted class among the classes seen at a stage: what the "
+                                                        "released test pass evaluates; only to explain printed AF values"),
     }),
 }
 

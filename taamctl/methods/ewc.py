@@ -1,0 +1,80 @@
+"""EWC: elastic weight consolidation, importances from the Fisher information."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch.nn import functional
+
+from taamctl.core.spec import param
+from taamctl.core.types import Array, StreamInfo, TaskData
+from taamctl.learning import loop
+from taamctl.learning.method import Facts, Stored
+from taamctl.learning.params import TrainParams
+from taamctl.learning.penalty import Accumulator, gradients
+from taamctl.learning.sequential import SequentialMethod, Tensors
+from taamctl.models.backbones import TrainableNet
+
+
+@dataclass(frozen=True)
+class Params:
+    """EWC's own parameters."""
+
+    strength: float = param("weight of the penalty, lambda", ge=0)
+    fisher: str = param("batch: squared gradient of the mean cross-entropy (CGLB); sample: mean squared gradient of a node's",
+                        choices=("batch", "sample"))
+
+
+class Method(SequentialMethod):
+    """CE + lambda sum_i sum_p F_ip (theta_p - theta*_ip)^2 over all earlier tasks i, kept as two sums whatever their number.
+
+    Source: Kirkpatrick et al. (2017), as in the CGLB benchmark (2022).
+    """
+
+    facts: ClassVar[Facts] = Facts(title="EWC", family="regularisation", source="Kirkpatrick et al. (2017); CGLB (2022)", sees="current",
+                                   task_id="none")
+    params: Params
+
+    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+        super().__init__(params, info, train, seed, device)
+        self._pull = Accumulator(self.net.parameters())
+
+    def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
+        """Return cross-entropy plus penalty."""
+        new = self.cross_entropy(data.h, data.y)
+        return lambda rows: new(rows) + self.params.strength * self._pull(self.net.parameters()), len(data.y)
+
+    def end(self, data: TaskData) -> None:
+        """Add the task's Fisher information."""
+        if self.params.fisher == "batch":
+            fisher = [g ** 2 for g in gradients(self.cross_entropy(data.h, data.y)(None), self.net.parameters())]
+        else:
+            fisher = self._per_sample(data)
+        self._pull.add(fisher, self.net.parameters())
+
+    def _per_sample(self, data: TaskData) -> list[torch.Tensor]:
+        """Return mean_v (d CE_v / d theta)^2: (delta x^T)^2 factors into delta^2 (x^2)^T, so no gradient per node is needed."""
+        assert isinstance(self.net, TrainableNet)
+        with torch.no_grad():
+            a = functional.relu(functional.linear(data.h, self.net.w1))
+            w2 = self.net.w2[:self.seen]
+            delta = torch.softmax(functional.linear(a, w2), dim=1) - functional.one_hot(data.y, self.seen)
+            inner = (delta @ w2) * (a > 0)
+            out = torch.zeros_like(self.net.w2)
+            out[:self.seen] = (delta ** 2).T @ a ** 2 / len(data.y)
+            return [(inner ** 2).T @ data.h ** 2 / len(data.y), out]
+
+    def kept(self) -> Tensors:
+        """Return the two sums."""
+        return {f"pull/{name}": t for name, t in self._pull.tensors().items()}
+
+    def restore(self, states: Sequence[Tensors]) -> None:
+        """Install the sums of the last stage."""
+        self._pull.restore({n.removeprefix("pull/"): t for n, t in states[-1].items() if n.startswith("pull/")})
+
+    def stored(self, class_sizes: Array) -> Stored:
+        """Return the two sums, which the papers do not count."""
+        return Stored(uncounted=2 * self.net_words, net=self.net_words)

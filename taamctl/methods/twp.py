@@ -1,0 +1,98 @@
+"""TWP: topology-aware weight preservation, importances from the loss and from attention over the training graph's edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch.nn import functional
+
+from taamctl.core.spec import param
+from taamctl.core.types import Array, StreamInfo, TaskData
+from taamctl.learning import graph, loop
+from taamctl.learning.method import Facts, Stored
+from taamctl.learning.params import TrainParams
+from taamctl.learning.penalty import Accumulator, gradients
+from taamctl.learning.sequential import SequentialMethod, Tensors
+
+
+@dataclass(frozen=True)
+class Params:
+    """TWP's own parameters."""
+
+    profile: str = param("release: with the three faults of the public code; text: without them", choices=("release", "text"))
+    strength_loss: float = param("weight of the loss importances, lambda_l", ge=0)
+    strength_topology: float = param("weight of the topology importances, lambda_t", ge=0)
+    beta: float = param("weight of |grad L_new|_1; without effect under release", ge=0)
+
+
+class Method(SequentialMethod):
+    """CE + sum_i sum_p (lambda_l I_loss + lambda_t I_topo)_ip (theta_p - theta*_ip)^2 + beta |grad CE|_1.
+
+    I_loss is the squared gradient of the task's cross-entropy, I_topo that of |e|_2, where e is the softmax over a node's incoming
+    edges u -> v of LeakyReLU_0.2(z_u . tanh(z_v)) and z are the logits of all classes: an SGC has no attention of its own.
+    release keeps what the public code does: the beta term has no gradient, the cross-entropy counts twice, and the topology
+    gradient is added to the loss gradient before squaring. Source: Liu, Yang and Wang (2021) and its code.
+    """
+
+    facts: ClassVar[Facts] = Facts(title="TWP", family="regularisation", source="Liu, Yang and Wang (2021)", sees="current",
+                                   task_id="none", needs=("edges",))
+    params: Params
+
+    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+        super().__init__(params, info, train, seed, device)
+        self._pull = Accumulator(self.net.parameters())
+
+    @property
+    def variant(self) -> str:
+        """Return the profile."""
+        return self.params.profile
+
+    def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
+        """Return cross-entropy, penalty and, under text, the gradient's norm."""
+        new, faulty = self.cross_entropy(data.h, data.y), self.params.profile == "release"
+
+        def objective(rows: torch.Tensor | None) -> torch.Tensor:
+            value, weights = new(rows), self.net.parameters()
+            if faulty:
+                return 2 * value + self._pull(weights)
+            norm = torch.zeros((), device=self.device)
+            if self.params.beta:
+                norm = sum((g.abs().sum() for g in gradients(value, weights, graph=True)), norm)
+            return value + self._pull(weights) + self.params.beta * norm
+
+        return objective, len(data.y)
+
+    def end(self, data: TaskData) -> None:
+        """Add the task's importances."""
+        weights = self.net.parameters()
+        loss = gradients(self.cross_entropy(data.h, data.y)(None), weights)
+        topology = gradients(self.attention(data).norm(), weights)
+        if self.params.profile == "release":
+            topology = [a + b for a, b in zip(loss, topology, strict=True)]
+        self._pull.add([self.params.strength_loss * a ** 2 + self.params.strength_topology * b ** 2
+                        for a, b in zip(loss, topology, strict=True)], weights)
+
+    def attention(self, data: TaskData) -> torch.Tensor:
+        """Return [E] attention of every edge of the training graph, softmaxed over the edges that a node receives."""
+        receiver, sender = (torch.from_numpy(a).to(self.device) for a in graph.in_edges(data.extras))
+        z = self.net.logits(data.h, self.info.num_classes)
+        score = functional.leaky_relu((z[sender] * torch.tanh(z)[receiver]).sum(1), 0.2)
+        n = len(data.y)
+        highest = torch.full((n,), float("-inf"), device=self.device).scatter_reduce(0, receiver, score.detach(), "amax")
+        e = (score - highest[receiver]).exp()
+        return e / torch.zeros(n, device=self.device).index_add(0, receiver, e)[receiver]
+
+    def kept(self) -> Tensors:
+        """Return the two sums."""
+        return {f"pull/{name}": t for name, t in self._pull.tensors().items()}
+
+    def restore(self, states: Sequence[Tensors]) -> None:
+        """Install the sums of the last stage."""
+        self._pull.restore({n.removeprefix("pull/"): t for n, t in states[-1].items() if n.startswith("pull/")})
+
+    def stored(self, class_sizes: Array) -> Stored:
+        """Return the two sums, which the papers do not count."""
+        return Stored(uncounted=2 * self.net_words, net=self.net_words)
