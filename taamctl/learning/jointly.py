@@ -103,4 +103,4 @@ class JointMethod(Method):
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return all training rows."""
-        return Stored(rows=int(class_sizes.sum()))
+        return Stored(rows=int(class_sizes.sum()), net=sum(p.numel() for p in self._net.parameters()))

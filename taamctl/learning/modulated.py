@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -21,23 +22,31 @@ from taamctl.models.backbones import HIDDEN, FrozenBackbone
 # profile -> (which classifier rows are trained, which classes the loss ranges over, logit scope of the headline number)
 PROFILES = {"release": ("none", "seen", "up_to_task"), "text": ("new_rows", "new_classes", "task_only"),
             "strict_gcil": ("new_rows", "seen", "all_seen")}
+Readings = dict[str, tuple[str, str, str]]
 
 
 class ModulatedMethod(Method):
-    """A Neural Synapse Modulator per task over the frozen backbone. `params` needs the field `profile`.
+    """A Neural Synapse Modulator per task over the frozen backbone. An ablation overrides a step, or brings readings of its own.
 
     release: no classifier row is ever trained, the loss ranges over all classes seen, predictions over the classes up to the
     inferred task. text: the new rows are trained, loss and prediction range over the task's own classes. strict_gcil: new rows
     trained, loss and prediction over all classes seen. Source: TAAM (2026), released code, text, and neither.
     """
 
+    readings: ClassVar[Readings] = PROFILES
+
     def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
         super().__init__(params, info, train, seed, device)
-        self._rows, self._range, self._scope = PROFILES[params.profile]
-        self._backbone = FrozenBackbone.draw(info.num_features, seed).to(device)
-        self._weights: list[modulators.Weights] = []
+        self._rows, self._range, self._scope = self.readings[self.reading]
+        self.backbone = FrozenBackbone.draw(info.num_features, seed).to(device)
+        self.modulators: list[modulators.Weights] = []
         self._head: list[tuple[torch.Tensor, torch.Tensor]] = []
         self._latest: tuple[modulators.Weights, tuple[torch.Tensor, torch.Tensor]] | None = None
+
+    @property
+    def reading(self) -> str:
+        """Return the key of `readings` that the parameters name."""
+        return self.variant
 
     @abstractmethod
     def draw(self, generator: torch.Generator) -> modulators.Weights:
@@ -62,7 +71,7 @@ class ModulatedMethod(Method):
         """Train one modulator (and its classifier rows where the profile says so) on one task."""
         data, k = tasks[-1], tasks[-1].task.index
         low = self.info.bounds[k][0]
-        weights = {n: w.to(self.device).requires_grad_() for n, w in self.draw(torch_generator(self.seed, "modulator", k)).items()}
+        weights = {n: w.to(self.device).requires_grad_() for n, w in self.start(k).items()}
         new = self._new_rows(k)
         trained = list(weights.values())
         if self._rows == "new_rows":
@@ -70,25 +79,49 @@ class ModulatedMethod(Method):
         first = low if self._range == "new_classes" else 0
         old = [] if first == low else [self._rows_of(i) for i in range(k)]
         h, y = data.h.to(self.device), data.y.to(self.device)
-        ln, base, w1 = modulators.normalised(h), functional.linear(h, self._backbone.w1), self._backbone.w1
+        ln, base = self.inputs(h)
         node_weights = loss.node_weights(y, self.info.num_classes, self.train.balance)
 
         def objective(rows: torch.Tensor | None) -> torch.Tensor:
             parts = (h, ln, base, y, node_weights) if rows is None else (h[rows], ln[rows], base[rows], y[rows], node_weights[rows])
-            hidden = modulators.modulated_product(weights, parts[0], parts[1], parts[2], w1)
+            hidden = self.hidden(weights, parts[0], parts[1], parts[2])
             weight, bias = _stack([*old, new])
-            return loss.weighted_cross_entropy(self._backbone.logits(hidden, weight, bias), parts[3] - first, parts[4])
+            return loss.weighted_cross_entropy(self.backbone.logits(hidden, weight, bias), parts[3] - first, parts[4])
 
-        history = loop.fit(loop.adam(trained, self.train), objective, len(y), self.train,
-                           torch_generator(self.seed, "batches", k), progress, self.device)
+        if trained:
+            history = loop.fit(loop.adam(trained, self.train), objective, len(y), self.train,
+                               torch_generator(self.seed, "batches", k), progress, self.device)
+        else:
+            history = np.array([float(objective(None))], np.float32)
+            progress.advance(self.steps)
         self._latest = ({n: w.detach() for n, w in weights.items()}, (new[0].detach(), new[1].detach()))
-        if k == len(self._weights):
-            self._weights.append(self._latest[0])
+        if k == len(self.modulators):
+            self.modulators.append(self._latest[0])
             self._head.append(self._latest[1])
         return history
 
+    def start(self, k: int) -> modulators.Weights:
+        """Return the modulator that task `k` starts from: a new one."""
+        return self.draw(torch_generator(self.seed, "modulator", k))
+
+    def inputs(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what does not change in training: LN(h) [N, F] and W1 h [N, 256]."""
+        return modulators.normalised(h), functional.linear(h, self.backbone.w1)
+
+    def hidden(self, weights: modulators.Weights, h: torch.Tensor, ln: torch.Tensor, base: torch.Tensor) -> torch.Tensor:
+        """Return W1 h', [N, 256]."""
+        return modulators.modulated_product(weights, h, ln, base, self.backbone.w1)
+
+    def draw_rows(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draw the classifier rows that task `k` adds."""
+        return heads.draw_rows(self.seed, k, *self.info.bounds[k])
+
+    def kept_modulators(self) -> int:
+        """Return how many modulators are kept at the end of the stream."""
+        return self.info.num_tasks
+
     def _new_rows(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
-        weight, bias = heads.draw_rows(self.seed, k, *self.info.bounds[k])
+        weight, bias = self.draw_rows(k)
         return weight.to(self.device), bias.to(self.device)
 
     def _rows_of(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -97,7 +130,7 @@ class ModulatedMethod(Method):
 
     def shared(self) -> dict[str, Array]:
         """Return the frozen backbone."""
-        return to_arrays({"w1": self._backbone.w1, "w2": self._backbone.w2})
+        return to_arrays({"w1": self.backbone.w1, "w2": self.backbone.w2})
 
     def state(self) -> dict[str, Array]:
         """Return the task's modulator and classifier rows."""
@@ -109,25 +142,25 @@ class ModulatedMethod(Method):
         """Install backbone, modulators and classifier rows of tasks 0..len(states) - 1."""
         if shared:
             tensors = to_tensors(shared, self.device)
-            self._backbone = FrozenBackbone(tensors["w1"], tensors["w2"])
-        self._weights, self._head = [], []
+            self.backbone = FrozenBackbone(tensors["w1"], tensors["w2"])
+        self.modulators, self._head = [], []
         for state in states:
             tensors = to_tensors(state, self.device)
-            self._weights.append({n.removeprefix("nsm/"): t for n, t in tensors.items() if n.startswith("nsm/")})
+            self.modulators.append({n.removeprefix("nsm/"): t for n, t in tensors.items() if n.startswith("nsm/")})
             self._head.append((tensors["head/weight"], tensors["head/bias"]))
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
         """Return the logits of all classes seen under the modulator of `task_id`."""
         h = query.h.to(self.device)
-        hidden = modulators.modulated_product(self._weights[task_id], h, modulators.normalised(h),
-                                              functional.linear(h, self._backbone.w1), self._backbone.w1)
-        return self._backbone.logits(hidden, *_stack(self._head))
+        hidden = self.hidden(self.modulators[task_id], h, *self.inputs(h))
+        return self.backbone.logits(hidden, *_stack(self._head))
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return modulators of all tasks, the classifier with bias, and the 2F of the shared (never trained) LayerNorm."""
         per_task = sum(w.numel() for w in self.draw(torch_generator(self.seed, "modulator", 0)).values())
         f, c = self.info.num_features, self.info.num_classes
-        return Stored(parameters=self.info.num_tasks * per_task + (HIDDEN + 1) * c + 2 * f)
+        norm = 2 * f if per_task else 0
+        return Stored(parameters=self.kept_modulators() * per_task + (HIDDEN + 1) * c + norm, net=HIDDEN * (f + HIDDEN))
 
 
 def _stack(blocks: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:

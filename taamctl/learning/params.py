@@ -40,5 +40,5 @@ class InferParams:
 
     def routed(self, routing: tuple[str, str]) -> InferParams:
         """Return these parameters with `as_published` resolved to a method's own profile and metric."""
-        own = dict(zip(("profile", "metric"), routing, strict=True))
-        return replace(self, **{name: value for name, value in own.items() if getattr(self, name) == "as_published"})
+        profile = routing[0] if self.profile == "as_published" else self.profile
+        return replace(self, profile=profile, metric=routing[1] if self.metric == "as_published" else self.metric)

@@ -86,7 +86,7 @@ class Method(ReplayMethod):
                 rows.append(torch.cat([g.flatten() for g in gradients(value, weights)]))
             current = torch.cat([_gradient(p).flatten() for p in weights])
             projected = project(current, torch.stack(rows), self.params.margin)
-            for p, g in zip(weights, projected.split([p.numel() for p in weights]), strict=True):
+            for p, g in zip(weights, torch.split(projected, [p.numel() for p in weights]), strict=True):
                 p.grad = g.reshape(p.shape)
 
         return adjust

@@ -22,6 +22,8 @@ class Params:
     d_task: int = param("width of the task embedding, D_task", ge=1, le=4096)
     heads: int = param("modulations mixed per node, H", ge=1, le=64)
     rank: int = param("rank of the modulation, r; unnamed in the text, 4 by the released code and by the parameter counts", ge=1, le=4096)
+    layer_norm: bool = param("normalise a node's features before they are scaled; false for a study of its effect")
+    residual: bool = param("add h to what is scaled and shifted; false for a study of its effect")
 
 
 class Method(ModulatedMethod):
@@ -37,3 +39,8 @@ class Method(ModulatedMethod):
         """Draw a low-rank modulator."""
         p = self.params
         return modulators.draw_low_rank(self.info.num_features, p.d_task, p.heads, p.rank, generator)
+
+    def inputs(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what is scaled, LN(h) or h, and W1 h or 0."""
+        ln, base = super().inputs(h)
+        return ln if self.params.layer_norm else h, base if self.params.residual else torch.zeros_like(base)

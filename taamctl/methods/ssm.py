@@ -1,0 +1,102 @@
+"""SSM: sparsified subgraph memory, replay of small induced subgraphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from taamctl.core.seeding import torch_generator
+from taamctl.core.spec import param
+from taamctl.core.types import Array, TaskData
+from taamctl.learning import graph, loop, loss, memory
+from taamctl.learning.method import Facts, Stored
+from taamctl.learning.replay import ReplayMethod
+from taamctl.learning.sequential import Tensors
+
+
+@dataclass(frozen=True)
+class Params:
+    """SSM's own parameters."""
+
+    budget: int = param("centres kept per class", ge=1)
+    neighbours: tuple[int, ...] = param("per hop, neighbours kept per class as context of the centres", ge=0)
+    sampler: str = param("of neighbours: uniform (with replacement) or degree (without, in proportion to in-degrees)",
+                         choices=("uniform", "degree"))
+    accumulate: bool = param("the public loop's fault: the memory's centres are listed once more at every epoch, so that replay weighs "
+                             "more and more")
+    self_loops: bool = param("give the nodes of a stored subgraph their self-loops; without, an isolated stored node is a zero row")
+
+
+class Method(ReplayMethod):
+    """One class-balanced cross-entropy over current nodes and stored centres; weights counted over context nodes too.
+
+    What is fed to the net is S^k X of the subgraph induced on a task's stored nodes; it never changes, so it is computed once and
+    stored instead of the raw rows. Source: Zhang, Song and Tao (2022), random sampler; 100 centres without context by the cost table
+    of TAAM (AAMAS 2026).
+    """
+
+    facts: ClassVar[Facts] = Facts(title="SSM", family="replay", source="Zhang, Song and Tao (2022)", sees="current", task_id="none",
+                                   needs=("x", "edges"), memory="rows of a subgraph: centres per class and their context")
+    params: Params
+
+    def select(self, data: TaskData) -> Tensors:
+        """Take centres and context, and propagate over the edges among them."""
+        generator = torch_generator(self.seed, "memory", data.task.index)
+        edges = graph.adjacency(data.extras)
+        centres, context = [], []
+        for _, rows, count in memory.per_class(data.y.cpu(), self.params.budget, data.task.classes):
+            mine = memory.pick_random(rows, count, generator)
+            centres.append(mine)
+            context.append(self._context(edges, mine.numpy(), generator))
+        middle = torch.cat(centres)
+        stored = torch.from_numpy(np.union1d(middle.numpy(), np.concatenate(context)))
+        kept = stored.numpy()
+        inside = edges[kept][:, kept]
+        if not self.params.self_loops:
+            inside.setdiag(0)
+            inside.eliminate_zeros()
+        x = graph.propagate_rows(inside, graph.raw_rows(data.extras, stored, self.info.num_features), self.info.hops)
+        return {"x": x.to(self.device), "y": data.y[stored.to(self.device)], "centre": torch.isin(stored, middle).to(self.device)}
+
+    def _context(self, edges: Any, frontier: Array, generator: torch.Generator) -> Array:
+        """Return nodes sampled hop by hop from the in-neighbours of the nodes sampled before."""
+        found: list[Array] = [np.zeros(0, np.int64)]
+        degree = np.asarray(edges.sum(1)).ravel()
+        for count in self.params.neighbours:
+            around = torch.from_numpy(np.unique(edges[frontier].indices).astype(np.int64))
+            if self.params.sampler == "uniform":
+                drawn = around[torch.randint(len(around), (count,), generator=generator)]
+            else:
+                drawn = memory.pick_random(around, min(count, len(around)), generator, torch.from_numpy(degree)[around])
+            found.append(drawn.numpy())
+            frontier = np.union1d(frontier, drawn.numpy())
+        return np.concatenate(found)
+
+    def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
+        """Return the cross-entropy over current nodes and centres of earlier tasks."""
+        kept = self.memory[:-1]
+        if not kept:
+            return self.cross_entropy(data.h, data.y), len(data.y)
+        centre = torch.cat([m["centre"] for m in kept])
+        x, y = torch.cat([m["x"] for m in kept]), torch.cat([m["y"] for m in kept])
+        each = loss.node_weights(torch.cat([data.y, y]), self.info.num_classes, self.train.balance)
+        n, weights = len(data.y), torch.cat([each[:len(data.y)], each[len(data.y):][centre]])
+        h, labels = torch.cat([data.h, x[centre]]), torch.cat([data.y, y[centre]])
+        epoch = iter(range(1, self.train.epochs * len(labels) + 1))
+
+        def objective(rows: torch.Tensor | None) -> torch.Tensor:
+            hb, yb, wb = (h, labels, weights) if rows is None else (h[rows], labels[rows], weights[rows])
+            if self.params.accumulate:
+                old = torch.arange(len(labels), device=self.device) >= n if rows is None else rows >= n
+                wb = torch.where(old, wb * next(epoch), wb)
+            return loss.weighted_cross_entropy(self.net.logits(hb, self.seen), yb, wb)
+
+        return objective, len(labels)
+
+    def stored(self, class_sizes: Array) -> Stored:
+        """Return centres per class, and at most as many context nodes as are drawn (none twice)."""
+        centres, drawn = class_sizes.clip(max=self.params.budget), sum(self.params.neighbours)
+        return Stored(rows=int(np.minimum(centres + drawn * (class_sizes > 0), class_sizes.sum()).sum()), net=self.net_words)

@@ -1,0 +1,67 @@
+"""TAAM without task awareness: predictions never use a task ID. An ablation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from taamctl.core.seeding import torch_generator
+from taamctl.core.spec import param
+from taamctl.core.types import QueryGraph
+from taamctl.learning.method import Facts
+from taamctl.learning.modulated import ModulatedMethod
+from taamctl.models import modulators
+
+
+@dataclass(frozen=True)
+class Params:
+    """Its own parameters."""
+
+    modulator: str = param("shared: one modulator, created with the first task and trained further on every task; last: one per task, the "
+                           "newest is always used. The paper does not say which", choices=("shared", "last"))
+    d_task: int = param("as for taam", ge=1, le=4096)
+    heads: int = param("as for taam", ge=1, le=64)
+    rank: int = param("as for taam", ge=1, le=4096)
+
+
+class Method(ModulatedMethod):
+    """One modulator for all tasks over the frozen backbone and the frozen head; predictions over all classes seen.
+
+    Source: TAAM (AAMAS 2026), ablation "w/o Task-Aware", which the paper leaves undefined.
+    """
+
+    facts: ClassVar[Facts] = Facts(title="TAAM w/o task-aware", family="ablation", source="TAAM (AAMAS 2026)", sees="current",
+                                   task_id="none")
+    params: Params
+    readings: ClassVar = {"shared": ("none", "seen", "all_seen"), "last": ("none", "seen", "all_seen")}
+
+    @property
+    def variant(self) -> str:
+        """Return which modulator is used."""
+        return self.params.modulator
+
+    @property
+    def independent(self) -> bool:
+        """Tell whether tasks are independent: a shared modulator goes on from the task before."""
+        return self.params.modulator == "last"
+
+    def draw(self, generator: torch.Generator) -> modulators.Weights:
+        """Draw a low-rank modulator."""
+        p = self.params
+        return modulators.draw_low_rank(self.info.num_features, p.d_task, p.heads, p.rank, generator)
+
+    def start(self, k: int) -> modulators.Weights:
+        """Return the modulator that task `k` starts from."""
+        if self.params.modulator == "shared" and k:
+            return {n: w.clone() for n, w in self.modulators[-1].items()}
+        return self.draw(torch_generator(self.seed, "modulator", k))
+
+    def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
+        """Return the logits of all classes seen under the newest modulator."""
+        return super().logits(query, len(self.modulators) - 1)
+
+    def kept_modulators(self) -> int:
+        """Return how many modulators are kept."""
+        return 1 if self.params.modulator == "shared" else self.info.num_tasks
