@@ -1,4 +1,4 @@
-"""report: every evaluation in the given output trees -> tables (Markdown, CSV, JSON) and pictures."""
+"""report: every evaluation in the given output trees -> tables (Markdown, CSV, JSON), figures with their numbers, one HTML page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from taamctl.report import collect, figures, render
+from taamctl.report import collect, figure_data, figures, page, render
 from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.layout import Layout
@@ -25,22 +25,29 @@ def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False
         context.tell(f"note: no evaluation of {missing}; it is not in the report")
     folder = context.layout.root / "report"
     datasets = sorted({path.parts[-4] for path in paths})
-    tables = tuple(folder / name for name in ("report.json", "report.md", "report.csv"))
-    pictures = tuple(folder / f"accuracy-matrix-{d}.png" for d in datasets) if params.pictures else ()
+    tables = tuple(folder / name for name in ("report.json", "report.md", "report.csv", "report.html"))
+    pictures = tuple(folder / name for d in datasets for name in figure_data.files(d)) if params.pictures else ()
+    # The figure of times depends on more than the evaluations: a training that was done again, to the same bytes, takes other seconds.
+    seconds = [collect.training_seconds(path) for path in paths] if params.pictures else []
+    verdicts = collect.verdict_files(context.layout)
 
     def compute() -> None:
         runs = [collect.run_row(path) for path in paths]
         rows = collect.over_seeds(runs)
         validation = collect.over_seeds(collect.run_row(path, "val") for path in paths)
-        for stale in set(folder.glob("accuracy-matrix-*.png")) - set(pictures):
+        for stale in {p for kind in figure_data.KINDS for p in folder.glob(f"{kind}-*.*")} - set(pictures):
             stale.unlink()
         artefacts.write_json(tables[0], {"rows": rows, "validation": validation, "runs": runs, "conditions": render.conditions(rows)})
         artefacts.write_text(tables[1], render.markdown(rows, params.decimals))
         artefacts.write_text(tables[2], render.comma_separated(rows))
-        for dataset, picture in zip(datasets, pictures, strict=bool(pictures)):
-            with artefacts.atomic(picture) as temporary:
-                figures.accuracy_matrices(temporary, [r for r in rows if r["dataset"] == dataset])
+        spent = {r["sha256"]: s for r, s in zip(runs, seconds, strict=bool(seconds)) if s is not None}
+        shown = figures.draw_all(rows, runs, spent) if pictures else []
+        for name, data in (file for picture in shown for file in picture.files().items()):
+            with artefacts.atomic(folder / name) as temporary:
+                temporary.write_bytes(data)
+        artefacts.write_text(tables[3], page.render(rows, shown, [collect.verdicts(path) for path in verdicts], params.decimals))
 
-    recorded: dict[str, Any] = {"report": canonical(params)}
-    job = Job("report", ", ".join(datasets), recorded, tuple((p, "taamctl eval") for p in paths), (*tables, *pictures), CODE)
+    recorded: dict[str, Any] = {"report": canonical(params), "seconds": seconds, "page": page.template_digest()}
+    inputs = (*((p, "taamctl eval") for p in paths), *((p, "taamctl reproduce") for p in verdicts))
+    job = Job("report", ", ".join(datasets), recorded, inputs, (*tables, *pictures), CODE)
     return execute(context, job, compute)

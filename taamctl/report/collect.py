@@ -73,6 +73,30 @@ def costs(layout: Layout, dataset: str, method: str, seed: int) -> dict[str, Any
     return {"seconds": seconds, "peak_memory_mib": peak}
 
 
+def training_seconds(path: Path) -> float | None:
+    """Return the wall seconds of the training behind an eval.json, from its sidecar; None where there is no such record."""
+    dataset, method, seed = path.parts[-4], path.parts[-3], int(path.parts[-2].removeprefix("seed-"))
+    try:
+        return float(costs(Layout(path.parents[4]), dataset, method, seed)["seconds"]["train"])
+    except (TaamctlError, KeyError, TypeError, ValueError):  # a report does not fail for want of a time
+        return None
+
+
+def verdict_files(layout: Layout) -> list[Path]:
+    """Return the files that compare results with printed numbers, sorted; there may be none."""
+    return sorted(p for p in (layout.root / "reproduce").glob("*.json") if not p.name.endswith(".provenance.json"))
+
+
+def verdicts(path: Path) -> dict[str, Any]:
+    """Return a comparison with printed numbers: target, rows and conditions; one that cannot be read says so in its conditions."""
+    try:
+        made = artefacts.read_json(path)
+        rows, conditions = [dict(row) for row in made["rows"]], [str(line) for line in made.get("conditions", [])]
+        return {"target": str(made.get("target", path.stem)), "rows": rows, "conditions": conditions}
+    except (TaamctlError, OSError, AttributeError, KeyError, TypeError, ValueError):
+        return {"target": path.stem, "rows": [], "conditions": [f"{path.name} cannot be read as a comparison with printed numbers."]}
+
+
 def over_seeds(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return one row per (data set, method, settings), metrics as mean and population standard deviation over seeds.
 
@@ -95,9 +119,9 @@ def over_seeds(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         row = {k: members[0][k] for k in same}
         row["seeds"] = sorted(seeds)
         for name in METRICS:
-            row[name], row[f"{name}_std"] = _mean_std([m[name] for m in members])
+            row[name], row[f"{name}_std"] = mean_std([m[name] for m in members])
         for scope in members[0]["aa_by_scope"]:
-            row[f"aa_{scope}"], row[f"aa_{scope}_std"] = _mean_std([m["aa_by_scope"][scope] for m in members])
+            row[f"aa_{scope}"], row[f"aa_{scope}_std"] = mean_std([m["aa_by_scope"][scope] for m in members])
         row["parameters"] = members[0]["parameters"]
         row["flags"] = members[0]["flags"]
         row["matrix"] = _mean_matrix([m["matrix"] for m in members])
@@ -106,7 +130,8 @@ def over_seeds(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return out
 
 
-def _mean_std(values: list[float | None]) -> tuple[float | None, float | None]:
+def mean_std(values: list[float | None]) -> tuple[float | None, float | None]:
+    """Return the mean and the population standard deviation; None for both where a value is missing."""
     there = [v for v in values if v is not None]
     if len(there) < len(values) or not there:
         return None, None

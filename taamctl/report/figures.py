@@ -1,57 +1,335 @@
-"""The accuracy matrices of one data set's methods, side by side on one scale."""
+"""The figures of one data set, each as PNG, SVG and CSV: the same rows give the same bytes.
+
+Colours are those of Okabe and Ito without yellow (too pale for a line), cividis for heat maps; marker and line style tell rows apart
+without colour. A row looks the same in every figure of its data set.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import io
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taamctl.report import figure_data
+from taamctl.report.figure_data import Evidence, Row, Table
 
-def accuracy_matrices(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Draw one heat map per row, mean over seeds, and save it as PNG with the same bytes for the same rows.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
+LINES = ("-", "--", "-.", ":")
+GREY = "#e6e6e6"
+FONT = 8.0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure: its kind and data set, its bytes as PNG and SVG, its numbers as CSV, and its caption."""
+
+    kind: str
+    dataset: str
+    title: str
+    caption: str
+    timed: bool
+    png: bytes
+    svg: bytes
+    csv: str
+
+    def files(self) -> dict[str, bytes]:
+        """Return file name -> bytes."""
+        made = {"png": self.png, "svg": self.svg, "csv": self.csv.encode()}
+        return {f"{self.kind}-{self.dataset}.{suffix}": data for suffix, data in made.items()}
+
+
+def draw_all(rows: Sequence[Row], runs: Sequence[Row], seconds: Mapping[str, float]) -> list[Picture]:
+    """Draw every figure of every data set.
 
     Args:
-        path: where to write.
-        rows: rows over seeds, all of one data set.
+        rows: rows over seeds.
+        runs: the single runs behind them.
+        seconds: wall seconds of training by a run's sha256, where they are known.
     """
+    known = {run["sha256"]: run for run in runs}
+    return [draw(kind, Evidence([row for row in rows if row["dataset"] == dataset], known, seconds))
+            for dataset in sorted({row["dataset"] for row in rows}) for kind in figure_data.KINDS]
+
+
+def draw(kind: str, evidence: Evidence) -> Picture:
+    """Draw one figure.
+
+    Args:
+        kind: a name in `figure_data.KINDS`.
+        evidence: rows of one data set and what is behind them.
+    """
+    what = figure_data.KINDS[kind]
+    table, caption = what.table(evidence), figure_data.caption(kind, evidence)
+    with _settings(f"{kind}-{evidence.dataset}"):
+        figure = _DRAW[kind](table, evidence)
+        width, height = figure.get_size_inches()
+        figure.suptitle(figure_data.printable(f"{evidence.dataset}: {what.title}"), fontsize=FONT + 3)
+        text = textwrap.fill(caption.partition(". ")[2], int(20 * width), break_on_hyphens=False)
+        figure.set_size_inches(width, height + 0.14 * (text.count("\n") + 1))
+        figure.supxlabel(text, fontsize=FONT - 1.5, x=0.01, ha="left", color="#333333")
+        png, svg = (_saved(figure, form) for form in ("png", "svg"))
+    return Picture(kind, evidence.dataset, what.title, caption, what.timed, png, svg, table.csv())
+
+
+@contextmanager
+def _settings(salt: str) -> Iterator[None]:
+    """Draw with matplotlib's own defaults, whatever the user's settings: names are never read as formulas, SVG ids do not vary."""
     import matplotlib
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({"text.parse_math": False, "svg.hashsalt": salt, "font.size": FONT, "axes.spines.top": False,
+                                    "axes.spines.right": False, "axes.grid": True, "grid.color": GREY, "axes.axisbelow": True,
+                                    "legend.frameon": False})
+        yield
 
-    columns = min(3, len(rows))
-    lines = -(-len(rows) // columns)
-    figure, axes = pyplot.subplots(lines, columns, figsize=(3.6 * columns + 0.9, 3.5 * lines + 0.9), squeeze=False,
-                                   layout="constrained")
-    colours = pyplot.get_cmap("cividis").with_extremes(bad="#e6e6e6")
+
+def _saved(figure: Figure, form: str) -> bytes:
+    buffer = io.BytesIO()
+    metadata = {"Software": None} if form == "png" else {"Date": None, "Creator": None}
+    figure.savefig(buffer, dpi=120, format=form, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _figure(width: float, height: float, lines: int = 1, columns: int = 1, *, share: bool = False) -> tuple[Figure, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(lines, columns, squeeze=False, sharey=share)
+
+
+def _matrices(table: Table, evidence: Evidence) -> Figure:
+    import matplotlib
+
+    rows, tasks = evidence.rows, evidence.num_tasks
+    columns = min(len(rows), 3 if len(rows) <= 6 else 4 if len(rows) <= 12 else 5)
+    lines, side = -(-len(rows) // columns), 3.4 if len(rows) <= 6 else 2.5
+    figure, axes = _figure(max(side * columns + 0.9, 5.0), (side + 0.15) * lines + 0.7, lines, columns)
+    colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
+    values = {(r["label"], r["stage"], r["task"]): r["accuracy"] for r in table.records()}
     image = None
-    for axis, row in zip(axes.flat, rows, strict=False):
-        matrix = np.array([[np.nan if v is None else 100 * v for v in r] for r in row["matrix"]])
+    for axis, row, label in zip(axes.flat, rows, figure_data.labels(rows), strict=False):
+        own = range(1, len(row["matrix"]) + 1)
+        matrix = np.array([[np.nan if (v := values.get((label, t, j))) is None else 100 * v for j in own] for t in own])
         image = axis.imshow(np.ma.masked_invalid(matrix), vmin=0, vmax=100, cmap=colours)
-        _label(axis, matrix, row)
+        aa = "no value" if row["aa"] is None else f"AA {100 * row['aa']:.1f} %"
+        name = label if f", {row['scope']}" in label else f"{label}, {row['scope']}"
+        axis.set_title(f"{textwrap.fill(name, int(13 * side))}\n{aa}", fontsize=FONT - 0.5)
+        _ticks(axis, matrix, side)
     for axis in list(axes.flat)[len(rows):]:
         axis.axis("off")
-    first = rows[0]
-    figure.suptitle(f"{first['dataset']}: accuracy on each task after each stage", fontsize=11)
-    figure.supxlabel(f"task  ·  {first['averaging']} accuracy, {first['protocol']} protocol, {first['unit']} unit, {first['part']} part, "
-                     f"mean over seeds {','.join(map(str, first['seeds']))}", fontsize=7)
-    if image is not None:
-        figure.colorbar(image, ax=axes, shrink=0.8, label="accuracy, %")
-    figure.savefig(path, dpi=120, metadata={"Software": None}, format="png")
-    pyplot.close(figure)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("after stage", fontsize=FONT)
+    for column in range(columns):
+        axes[(len(rows) - 1 - column) // columns, column].set_xlabel("task", fontsize=FONT)
+    if image is not None and tasks:
+        figure.colorbar(image, ax=axes, shrink=min(0.8, 3.0 / lines), aspect=30, label="accuracy, %").outline.set_visible(False)
+    return figure
 
 
-def _label(axis: Any, matrix: np.ndarray[Any, Any], row: Mapping[str, Any]) -> None:
+def _ticks(axis: Any, matrix: np.ndarray[Any, Any], side: float) -> None:
+    """Number the tasks of a heat map, and write the values where they fit. `side`: inches of the panel."""
     tasks = len(matrix)
-    every = max(1, tasks // 8)
-    axis.set_xticks(range(0, tasks, every), [str(t + 1) for t in range(0, tasks, every)], fontsize=7)
-    axis.set_yticks(range(0, tasks, every), [str(t + 1) for t in range(0, tasks, every)], fontsize=7)
-    axis.set_ylabel("after stage", fontsize=8)
-    profile = f" ({row['profile']})" if row["profile"] else ""
-    aa = "no value" if row["aa"] is None else f"AA {100 * row['aa']:.1f} %"
-    axis.set_title(f"{row['title']}{profile}, {row['scope']}, {aa}", fontsize=8)
-    if tasks <= 10:
+    every = max(1, -(-tasks // 8))
+    axis.set_xticks(range(0, tasks, every), [str(t + 1) for t in range(0, tasks, every)], fontsize=FONT - 1)
+    axis.set_yticks(range(0, tasks, every), [str(t + 1) for t in range(0, tasks, every)], fontsize=FONT - 1)
+    axis.grid(visible=False)
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+    if tasks <= 3 * side:
         for t, j in zip(*np.nonzero(~np.isnan(matrix)), strict=True):
-            axis.text(j, t, f"{matrix[t, j]:.0f}", ha="center", va="center", fontsize=7, color="white" if matrix[t, j] < 55 else "black")
+            axis.text(j, t, f"{matrix[t, j]:.0f}", ha="center", va="center", fontsize=min(FONT, 20 * side / max(tasks, 5)),
+                      color="white" if matrix[t, j] < 55 else "black")
+
+
+def _curves(table: Table, evidence: Evidence) -> Figure:
+    figure, axes = _beside(evidence)
+    axis = axes[0, 0]
+    for index, label in enumerate(figure_data.labels(evidence.rows)):
+        own = [r for r in table.records() if r["label"] == label]
+        x, y, std = [r["stage"] for r in own], _percent(own, "aa"), _percent(own, "aa_std")
+        if own[0]["seeds"] > 1:
+            axis.fill_between(x, y - std, y + std, color=_style(index)["color"], alpha=0.15, linewidth=0)
+        axis.plot(x, y, **_line(index), markevery=max(1, len(x) // 8) if np.isfinite(y).sum() > 1 else 1)
+    _tasks(axis, evidence.num_tasks)
+    _accuracy(axis.yaxis, table, ("aa",), "average accuracy over the tasks seen, %")
+    return _legend(figure, evidence, lines=True)
+
+
+def _first_task(table: Table, evidence: Evidence) -> Figure:
+    figure, axes = _beside(evidence)
+    axis = axes[0, 0]
+    axis.plot([0, 100], [0, 100], color="#777777", linestyle="--", linewidth=0.8)
+    _points(axis, table, ("last_task", 100), ("first_task", 100))
+    for side, name in ((axis.xaxis, "last"), (axis.yaxis, "first")):
+        _accuracy(side, table, ("last_task", "first_task"), f"accuracy on the {name} task, at the end, %")
+    return _legend(figure, evidence)
+
+
+def _task_ids(table: Table, evidence: Evidence) -> Figure:
+    import matplotlib
+
+    cells = {(r["profile"], r["metric"]): r for r in table.records()}
+    profiles, metrics = list(dict.fromkeys(p for p, _ in cells)), list(dict.fromkeys(m for _, m in cells))
+    figure, axes = _figure(1.7 * len(metrics) + 2.0, 1.1 * len(profiles) + 0.8)
+    axis = axes[0, 0]
+    values = np.array([[np.nan if (v := cells[p, m]["task_id_accuracy"]) is None else 100 * v for m in metrics] for p in profiles])
+    colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
+    image = axis.imshow(np.ma.masked_invalid(values), vmin=0, vmax=100, cmap=colours, aspect="auto")
+    for (i, p), (j, m) in ((a, b) for a in enumerate(profiles) for b in enumerate(metrics)):
+        cell = cells[p, m]
+        text = "not run"
+        if cell["rows"]:
+            spread = "" if cell["lowest"] == cell["highest"] else f"\n{100 * cell['lowest']:.1f} to {100 * cell['highest']:.1f}"
+            text = f"{values[i, j]:.1f} %{spread}\n{cell['rows']} row{'s' if cell['rows'] > 1 else ''}"
+        axis.text(j, i, text, ha="center", va="center", fontsize=FONT, color="white" if values[i, j] < 55 else "black")
+    axis.set_xticks(range(len(metrics)), [m or "none" for m in metrics])
+    axis.set_yticks(range(len(profiles)), profiles)
+    axis.set_xlabel("metric")
+    axis.set_ylabel("task profile")
+    axis.grid(visible=False)
+    figure.colorbar(image, ax=axis, label="task-ID accuracy, %").outline.set_visible(False)
+    return figure
+
+
+def _times(table: Table, evidence: Evidence) -> Figure:
+    figure, axes = _beside(evidence)
+    axis = axes[0, 0]
+    seconds = [r["train_seconds"] for r in table.records() if r["train_seconds"] is not None]
+    if seconds:
+        _points(axis, table, ("train_seconds", 1), ("aa", 100))
+        _stretch(axis.xaxis, seconds)
+    else:
+        axis.set_xticks([])
+        axis.text(0.5, 0.5, "no training time is recorded beside these runs", ha="center", transform=axis.transAxes)
+    axis.set_xlabel("training, s")
+    _accuracy(axis.yaxis, table, ("aa",), "AA, %")
+    return _legend(figure, evidence)
+
+
+def _memory(table: Table, evidence: Evidence) -> Figure:
+    figure, axes = _beside(evidence, 2)
+    for axis, (column, name) in zip(axes[0], _COUNTS, strict=True):
+        _points(axis, table, (column, 1), ("aa", 100))
+        _stretch(axis.xaxis, [r[column] for r in table.records()])
+        axis.set_xlabel(f"additional float32 words, {name}")
+    _accuracy(axes[0, 0].yaxis, table, ("aa",), "AA, %")
+    return _legend(figure, evidence)
+
+
+def _growth(table: Table, evidence: Evidence) -> Figure:
+    figure, axes = _beside(evidence, 2)
+    for axis, (column, name) in zip(axes[0], _COUNTS, strict=True):
+        for index, label in enumerate(figure_data.labels(evidence.rows)):
+            own = [r for r in table.records() if r["label"] == label]
+            axis.plot([r["task"] for r in own], [r[column] for r in own], **_line(index), markevery=[len(own) - 1], clip_on=False,
+                      zorder=3)
+        _tasks(axis, evidence.num_tasks)
+        axis.set_title(name, fontsize=FONT)
+    _stretch(axes[0, 0].yaxis, [r[column] for r in table.records() for column, _ in _COUNTS])  # one scale for both
+    axes[0, 0].set_ylabel("additional float32 words")
+    return _legend(figure, evidence, lines=True)
+
+
+_COUNTS = (("extra_paper", "papers' rule"), ("extra_full", "in full"))
+_DRAW = {"accuracy-matrix": _matrices, "accuracy-curve": _curves, "first-task": _first_task, "task-id": _task_ids,
+         "accuracy-time": _times, "accuracy-memory": _memory, "parameters": _growth}
+
+
+def _beside(evidence: Evidence, columns: int = 1) -> tuple[Figure, Any]:
+    """Return panels with room for a legend at their right that is as high as it has rows."""
+    longest = max(len(label) for label in figure_data.labels(evidence.rows))
+    width, height = 4.2 * columns + 0.6 + 0.063 * min(longest, 60), max(3.6, 0.165 * len(evidence.rows) + 0.8)
+    return _figure(width, height, 1, columns, share=columns > 1)
+
+
+def _legend(figure: Figure, evidence: Evidence, *, lines: bool = False) -> Figure:
+    """Put the legend outside of the panels, where it covers nothing."""
+    from matplotlib.lines import Line2D
+
+    names = figure_data.labels(evidence.rows)
+    handles = [Line2D([], [], **(_line(i) if lines else {**_style(i), "linestyle": "none"})) for i in range(len(names))]
+    legend = figure.legend(handles, [" "] * len(names), loc="outside right center", fontsize=FONT - 0.5, handlelength=3 if lines else 1.5)
+    for text, name in zip(legend.get_texts(), names, strict=True):  # set afterwards: a label that starts with _ would be left out
+        text.set_text(textwrap.shorten(name, 60, placeholder="…") or " ")
+    return figure
+
+
+def _style(index: int) -> dict[str, Any]:
+    colour = COLOURS[index % len(COLOURS)]
+    return {"color": colour, "marker": MARKERS[index % len(MARKERS)], "markersize": 5.5, "markerfacecolor": f"{colour}99",
+            "markeredgecolor": colour}
+
+
+def _line(index: int) -> dict[str, Any]:
+    return {**_style(index), "linestyle": LINES[index // len(COLOURS) % len(LINES)], "linewidth": 1.2}
+
+
+def _points(axis: Any, table: Table, x: tuple[str, float], y: tuple[str, float]) -> None:
+    """Draw one point per line of the table, with bars where there are several seeds; each of x and y is (column, factor)."""
+    for index, record in enumerate(table.records()):
+        if record[x[0]] is None or record[y[0]] is None:
+            continue
+        bars = {f"{name}err": factor * record[f"{column}_std"] for name, (column, factor) in (("x", x), ("y", y))
+                if record["seeds"] > 1 and record.get(f"{column}_std") is not None}
+        axis.errorbar(x[1] * record[x[0]], y[1] * record[y[0]], **bars, **_style(index), elinewidth=0.8, capsize=1.5, linestyle="none")
+
+
+def _percent(records: Sequence[dict[str, Any]], column: str) -> np.ndarray[Any, Any]:
+    return np.array([np.nan if r[column] is None else 100 * r[column] for r in records])
+
+
+def _accuracy(axis: Any, table: Table, columns: Sequence[str], label: str) -> None:
+    """Scale an axis in per cent: from 0, or from the ten below the lowest value where that is far up."""
+    values = [100 * (r[c] - (r[f"{c}_std"] or 0.0)) for r in table.records() for c in columns if r[c] is not None]
+    low = 10 * math.floor((min(values, default=0.0) - 2) / 10)
+    low = low if low >= 40 else 0
+    getattr(axis.axes, f"set_{axis.axis_name}lim")(low - 0.04 * (100 - low), 100 + 0.04 * (100 - low))
+    axis.set_ticks(range(low, 101, 10 if low else 20))
+    axis.set_label_text(label)
+
+
+def _tasks(axis: Any, tasks: int) -> None:
+    axis.set_xticks(range(1, tasks + 1, max(1, -(-tasks // 10))))
+    axis.set_xlim(0.8, tasks + 0.2)
+    axis.set_xlabel("after task")
+
+
+def _stretch(axis: Any, values: Sequence[float]) -> None:
+    """Give an axis logarithmic steps, with room for zero where there is one, and numbers that read without an exponent."""
+    positive = [v for v in values if v > 0]
+    if not positive:
+        return
+    low, high = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive) * 1.05))
+    zero = min(values) <= 0
+    side = axis.axis_name
+    if zero:
+        getattr(axis.axes, f"set_{side}scale")("symlog", linthresh=10.0**low, linscale=0.5)
+    else:
+        getattr(axis.axes, f"set_{side}scale")("log")
+    steps = (1, 2, 5) if high - low <= 2 else (1,)
+    ticks = [s * 10.0**e for e in range(low, high + 1) for s in steps if s * 10.0**e <= 10.0**high]
+    if len(ticks) > 8:
+        ticks = ticks[::2]
+    axis.set_ticks([0.0, *ticks] if zero else ticks, [_short(t) for t in ([0.0, *ticks] if zero else ticks)])
+    axis.set_ticks([], minor=True)
+    bounds = (-0.15 * 10.0**low if zero else 10.0**low / 1.25, 10.0**high * 1.25)
+    getattr(axis.axes, f"set_{side}lim")(*bounds)
+
+
+def _short(value: float) -> str:
+    """Return 1500 as `1.5k`, 2e6 as `2M`."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"

@@ -32,6 +32,13 @@ def cells(row: Row, decimals: int) -> tuple[str, ...]:
     return (row["dataset"], name, *values, row["task_id"], row["scope"], seeds, f"{row['parameters']['extra_paper'] / 1e6:.4f}")
 
 
+def scope_cells(row: Row, decimals: int) -> tuple[str, ...]:
+    """Return data set, method, and AA within every logit scope, in the order of `SCOPES`."""
+    several = len(row["seeds"]) > 1
+    found = [percent(row[f"aa_{s}"], row[f"aa_{s}_std"] if several else None, decimals) for s in SCOPES]
+    return (row["dataset"], cells(row, decimals)[1], *found)
+
+
 def conditions(rows: Sequence[Row]) -> list[str]:
     """Return the sentences that every table carries: what its numbers mean and under which protocol."""
     facts = {key: sorted({str(r[key]) for r in rows}) for key in ("unit", "protocol", "averaging", "split", "part")}
@@ -73,17 +80,19 @@ def markdown(rows: Sequence[Row], decimals: int) -> str:
     out += ["| " + " | ".join(cells(row, decimals)) + " |" for row in rows]
     out += ["", *conditions(rows), "", "## AA by logit scope", "", "| dataset | method | all_seen | up_to_task | task_only |",
             "|---|---|---|---|---|"]
-    for row in rows:
-        several = len(row["seeds"]) > 1
-        scopes = [percent(row[f"aa_{s}"], row[f"aa_{s}_std"] if several else None, decimals) for s in SCOPES]
-        out.append("| " + " | ".join([row["dataset"], cells(row, decimals)[1], *scopes]) + " |")
+    out += ["| " + " | ".join(scope_cells(row, decimals)) + " |" for row in rows]
     out += ["", "## Provenance", ""]
     for row in rows:
         digests = ", ".join(d[:12] for d in row["sha256"])
-        changed = "".join(f" --set '{change}'" for change in changes(row))
-        out.append(f"- {row['dataset']} {row['method']}: `taamctl run --dataset {row['dataset']} --method {row['method']} "
-                   + " ".join(f"--seed {s}" for s in row["seeds"]) + f"{changed}`, eval.json sha256 {digests}")
+        out.append(f"- {row['dataset']} {row['method']}: `{command(row)}`, eval.json sha256 {digests}")
     return "\n".join(out) + "\n"
+
+
+def command(row: Row) -> str:
+    """Return the command line that makes a row."""
+    changed = "".join(f" --set '{change}'" for change in changes(row))
+    return (f"taamctl run --dataset {row['dataset']} --method {row['method']} " + " ".join(f"--seed {s}" for s in row["seeds"])
+            + changed)
 
 
 def changes(row: Row) -> list[str]:

@@ -2,18 +2,17 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 
 import pytest
 
 from taamctl.core.errors import TaamctlError
-from taamctl.report import collect, figures, render
+from taamctl.report import collect, figure_data, figures, render
 
 
 def _run(seed: int, aa: float, af: float | None = 0.0) -> dict:
     return {"dataset": "d", "method": "m", "title": "M", "profile": "release", "seed": seed, "part": "test", "scope": "up_to_task",
             "averaging": "balanced", "unit": "graph", "protocol": "grouped", "split": "60/20/20", "aa": aa, "af": af,
-            "bwt": None if af is None else -af,
+            "bwt": None if af is None else -af, "legacy_af": 0.0,
             "aa_curve": [aa], "matrix": [[aa, None], [aa, aa]], "aa_by_scope": dict.fromkeys(("all_seen", "up_to_task", "task_only"), aa),
             "task_id_kind": "inferred", "task_id_accuracy": 1.0, "task_id": "amp/cosine",
             "parameters": {"extra_paper": 1234567, "extra_full": 2}, "flags": [],
@@ -60,12 +59,14 @@ def test_markdown_names_conditions_and_the_command() -> None:
         assert words in text, words
 
 
-def test_pictures_repeat_byte_for_byte(tmp_path: Path) -> None:
-    rows = collect.over_seeds([_run(1, 0.9), _run(2, 0.8)])
-    for name in ("a.png", "b.png"):
-        figures.accuracy_matrices(tmp_path / name, rows)
-    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+@pytest.mark.parametrize("kind", figure_data.KINDS)
+def test_pictures_repeat_byte_for_byte(kind: str) -> None:
+    runs = [{**run, "aa_curve": [run["aa"]] * 2} for run in (_run(1, 0.9), _run(2, 0.8))]
+    evidence = figure_data.Evidence(collect.over_seeds(runs), {r["sha256"]: r for r in runs}, {r["sha256"]: 1.5 for r in runs})
+    first, second = (figures.draw(kind, evidence) for _ in range(2))
+    assert first == second
+    assert first.png[:4] == b"\x89PNG"
+    assert first.svg.endswith(b"</svg>\n")
 
 
 def test_runs_with_different_settings_are_never_averaged() -> None:
