@@ -86,7 +86,7 @@ def match_means(real: Sequence[torch.Tensor], synthetic: Sequence[torch.Tensor],
     for _ in range(encoders):
         w = init.linear(width, whole.shape[1], generator).to(whole.device)
         with torch.no_grad():
-            wanted = [e.mean(0) for e in torch.split(_encode(w, whole), sizes)]
+            wanted = _class_means(w, whole, sizes)
         if not persist:
             optimiser = torch.optim.Adam(rows, lr=lr)
         for _ in range(updates):
@@ -98,6 +98,13 @@ def match_means(real: Sequence[torch.Tensor], synthetic: Sequence[torch.Tensor],
         progress.advance()
     for s in rows:
         s.requires_grad_(False)
+
+
+def _class_means(w: torch.Tensor, h: torch.Tensor, sizes: Sequence[int]) -> list[torch.Tensor]:
+    """Return every class's mean of phi; E^T (1 / |E|) is the sum of normalised rows without writing them."""
+    e = torch.mm(h, w.T).relu_()
+    scale = 1 / e.norm(dim=1).clamp(min=1e-12)
+    return [a.T @ s / n for a, s, n in zip(torch.split(e, sizes), torch.split(scale, sizes), sizes, strict=True)]
 
 
 def _encode(w: torch.Tensor, h: torch.Tensor) -> torch.Tensor:

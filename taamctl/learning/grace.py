@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
@@ -61,7 +60,7 @@ def drop_edges(edges: Any, share: float, generator: torch.Generator) -> Any:
     return sp.csr_matrix((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=edges.shape)
 
 
-def pretrain(backbone: FrozenBackbone, h: torch.Tensor, x: Any, edges: Any, hops: int, *, epochs: int, drop_edge: float,
+def pretrain(backbone: FrozenBackbone, h: torch.Tensor, x: torch.Tensor, edges: Any, hops: int, *, epochs: int, drop_edge: float,
              drop_feature: float, generator: torch.Generator, progress: Progress) -> FrozenBackbone:
     """Return the backbone after pre-training on one graph.
 
@@ -70,7 +69,7 @@ def pretrain(backbone: FrozenBackbone, h: torch.Tensor, x: Any, edges: Any, hops
 
     Args:
         backbone: where training starts.
-        h: [N, F] = S^hops X. x: raw X, [N, F] scipy CSR. edges: scipy CSR with self-loops.
+        h: [N, F] = S^hops X. x: [N, F], raw X. edges: scipy CSR with self-loops.
         epochs: passes. drop_edge, drop_feature: shares in [0, 1).
 
     Source: TPP (2024), after GRACE (Zhu et al., 2020): projector 256 -> 512 -> 256 with ELU, Adam 1e-3 with weight decay 1e-5.
@@ -87,12 +86,10 @@ def pretrain(backbone: FrozenBackbone, h: torch.Tensor, x: Any, edges: Any, hops
         return functional.linear(functional.elu(functional.linear(hidden, *projector[:2])), *projector[2:])
 
     for _ in range(epochs):
-        s = graph.normalised(drop_edges(edges, drop_edge, generator)).astype(np.float32)
-        z = x
-        for _ in range(hops):
-            z = s @ z
-        mask = (torch.rand(h.shape[1], generator=generator) >= drop_feature).float().to(device)
-        second = torch.from_numpy(np.asarray(z.todense(), np.float32)).to(device) * mask
+        spread = graph.Propagation(graph.normalised(drop_edges(edges, drop_edge, generator)), hops, device)
+        kept = (torch.rand(h.shape[1], generator=generator) >= drop_feature).to(device)
+        second = torch.zeros_like(h)
+        second[:, kept] = spread(x[:, kept])
         value = contrastive_loss(project(h), project(second))
         optimiser.zero_grad(set_to_none=True)
         value.backward()  # type: ignore[no-untyped-call]

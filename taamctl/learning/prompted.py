@@ -80,10 +80,8 @@ class PromptedMethod(Method):
         return history
 
     def _pretrain(self, data: TaskData, h: torch.Tensor) -> None:
-        import scipy.sparse as sp
-
         p, e = self.params, data.extras
-        x = sp.csr_matrix((e["x_data"], e["x_indices"], e["x_indptr"]), shape=tuple(h.shape))
+        x = graph.raw_rows(e, torch.arange(len(h)), h.shape[1]).to(self.device)
         self._backbone = grace.pretrain(self._backbone, h, x, graph.adjacency(e), self.info.hops, epochs=p.pretrain_epochs,
                                         drop_edge=p.drop_edge, drop_feature=p.drop_feature,
                                         generator=torch_generator(self.seed, "pretrain"), progress=SILENT)

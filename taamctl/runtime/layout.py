@@ -13,12 +13,24 @@ FILES = {"split": ("split.h5",), "precompute": ("features.h5",), "train": ("trai
 
 @dataclass(frozen=True)
 class Layout:
-    """The artefact tree below one outputs folder."""
+    """The artefact tree below one outputs folder.
+
+    Attributes:
+        root: the folder.
+        base: a tree whose artefacts of the stages `borrowed` are used instead of own ones: what a change of later parameters leaves
+            as it is.
+        made_by: the command that makes the whole tree, where it is not the stages' own verbs.
+    """
 
     root: Path
+    base: Layout | None = None
+    borrowed: tuple[str, ...] = ()
+    made_by: str = ""
 
     def folder(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> Path:
         """Return the folder of a stage's artefacts."""
+        if self.base is not None and stage in self.borrowed:
+            return self.base.folder(stage, dataset, method, seed)
         base = self.root / stage / dataset
         return base / method / f"seed-{seed}" if stage in PER_SEED else base
 
@@ -37,6 +49,8 @@ class Layout:
 
     def command(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> str:
         """Return the command line that makes an artefact."""
+        if self.base is not None and stage in self.borrowed:
+            return self.base.command(stage, dataset, method, seed)
         tail = f" --method {method} --seed {seed}" if stage in PER_SEED else ""
         where = "" if self.root == Path("outputs") else f" --outputs {self.root}"
-        return f"taamctl {stage} --dataset {dataset}{tail}{where}"
+        return self.made_by or f"taamctl {stage} --dataset {dataset}{tail}{where}"

@@ -15,14 +15,16 @@ from taamctl.core import registry
 from taamctl.runtime.layout import FILES, PER_SEED, STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = {"core", "runtime", "graph", "datasets", "stream", "features", "models", "learning", "methods", "evaluation", "report", "cli",
-        "stages"}
+OURS = {"core", "runtime", "graph", "datasets", "stream", "features", "models", "learning", "methods", "evaluation", "report",
+        "pipeline", "cli", "stages"}
 MAY_IMPORT = {
     "core": set(), "runtime": {"core"}, "graph": {"core"}, "datasets": {"core", "graph", "runtime"}, "stream": {"core", "graph"},
     "features": {"core", "graph"}, "models": {"core"}, "learning": {"core", "models"},
     "methods": {"core", "learning", "models", "features"},
     "evaluation": {"core"}, "report": {"core", "runtime", "evaluation"},
-    "stages": OURS - {"cli", "stages"}, "cli": {"core", "runtime", "report", "stages", "features"},
+    "pipeline": {"core", "runtime", "evaluation", "report"},
+    "stages": OURS - {"cli", "pipeline", "stages"},
+    "cli": {"core", "runtime", "report", "pipeline", "stages", "features"},
 }
 HEAVY = {"torch", "dgl", "numpy", "h5py", "scipy", "pandas", "sklearn", "matplotlib", "ogb"}
 SOURCES = sorted([*(ROOT / "taamctl").rglob("*.py"), *(ROOT / "stages").glob("*.py")])

@@ -1,0 +1,106 @@
+"""A reproduced table as Markdown, CSV, LaTeX and for the terminal: paper, ours, difference and verdict in every cell."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from taamctl.report import published
+
+Record = Mapping[str, Any]
+COLUMNS = ("row", "data set", "metric", "paper", "ours", "difference", "verdict")
+NAMES = {"aa": "AA %", "af": "AF %", "cost": "cost M", "id": "task ID %"}
+KEYS = ("table", "row", "dataset", "metric", "paper", "paper_std", "ours", "ours_std", "difference", "verdict", "explanation", "legacy_af",
+        "method", "set", "seeds")
+
+
+def number(value: float | None, std: float | None, metric: str) -> str:
+    """Return a value with its deviation where it has one; a dash where there is none."""
+    if value is None:
+        return "–"
+    digits = 4 if metric == "cost" else 1
+    return f"{value + 0.0:.{digits}f}" + (f" ± {std:.{digits}f}" if std else "")
+
+
+def cells(record: Record) -> tuple[str, ...]:
+    """Return a record's cells, in the order of `COLUMNS`; the AF of the released test pass stands beside the proper one."""
+    metric = record["metric"]
+    ours = number(record["ours"], record["ours_std"], metric)
+    if record.get("legacy_af") is not None and record["verdict"] in ("explained", "not reproduced"):
+        ours += f" (legacy {record['legacy_af']:.1f})"
+    change = record["difference"]
+    shown = "–" if change is None else f"{change:+.{4 if metric == 'cost' else 1}f}"
+    entry = record["explanation"].split(" ", 1)[0]
+    verdict = record["verdict"] + (f" {entry}" if entry else "")
+    return (record["row"], record["dataset"], NAMES[metric], number(record["paper"], record["paper_std"], metric), ours, shown, verdict)
+
+
+def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> list[str]:
+    """Return the sentences below a table: what counts as reproduced, the protocol, what is missing, and the entries cited.
+
+    Args:
+        facts: sentences on protocol and parameters that the caller knows.
+    """
+    lines = [f"reproduced: within {published.TOLERANCE:g} points or two standard deviations of both sides together; a cost to the printed "
+             "digits. explained: differs, and the numbered entry of the register accounts for it. Difference = ours - paper."]
+    if target == "sweeps":
+        lines = ["Nothing is printed for these; difference = against TAAM with no parameter changed."]
+    if any(r.get("legacy_af") is not None for r in records):
+        lines.append("legacy: AF as the released test pass computes it, with the final model in place of every stage's.")
+    lines += facts
+    absent = sorted({r["dataset"] for r in records if r["verdict"] == "no data"})
+    if absent:
+        what = "class sizes are not on file" if target == "params" else "no raw data found (taamctl data fetch NAME)"
+        lines.append(f"no data: {', '.join(absent)}: {what}.")
+    return lines + sorted({r["explanation"] for r in records if r["explanation"]}, key=lambda t: int(t[1:].split("]")[0]))
+
+
+def counts(records: Sequence[Record]) -> str:
+    """Return how many cells have which verdict, in words."""
+    verdicts = ("reproduced", "explained", "not reproduced", "not printed", "no data", "no run")
+    found = {v: sum(r["verdict"] == v for r in records) for v in verdicts}
+    return ", ".join(f"{n} {v}" for v, n in found.items() if n)
+
+
+def markdown(target: str, records: Sequence[Record], lines: Sequence[str], command: str) -> str:
+    """Return the table as Markdown, with its conditions and the command that makes it."""
+    out = [f"# {published.title(target)}", "", f"`{command}`: {counts(records)}.", "", "| " + " | ".join(COLUMNS) + " |",
+           "|" + "---|" * len(COLUMNS)]
+    out += ["| " + " | ".join(cells(r)) + " |" for r in records]
+    return "\n".join([*out, "", *(f"- {line}" for line in lines)]) + "\n"
+
+
+def comma_separated(records: Sequence[Record]) -> str:
+    """Return the records as CSV, unrounded."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(KEYS)
+    for r in records:
+        writer.writerow([" ".join(map(str, r.get(k) or [])) if k in ("set", "seeds") else "" if r.get(k) is None else r[k] for k in KEYS])
+    return buffer.getvalue()
+
+
+def latex(target: str, records: Sequence[Record], lines: Sequence[str]) -> str:
+    """Return the table as LaTeX (booktabs), rows by data sets: ours, and the printed value below it in small type."""
+    datasets = list(dict.fromkeys(r["dataset"] for r in records))
+    named = {(r["row"], r["dataset"], r["metric"]): r for r in records}
+    out = [rf"% {line}" for line in lines]
+    out += [rf"\begin{{tabular}}{{ll{'r' * len(datasets)}}}", r"\toprule",
+            " & ".join(["row", "", *map(_escaped, datasets)]) + r" \\", r"\midrule"]
+    for row, metric in dict.fromkeys((r["row"], r["metric"]) for r in records):
+        found = [named.get((row, d, metric)) for d in datasets]
+        label = [_escaped(row), _escaped(NAMES[metric])]
+        ours = ["–" if r is None else number(r["ours"], r["ours_std"], metric) for r in found]
+        out.append(" & ".join([*label, *map(_escaped, ours)]) + r" \\")
+        printed = ["–" if r is None else number(r["paper"], r["paper_std"], metric) for r in found]
+        out.append(" & ".join(["", r"\small paper", *(rf"\small {_escaped(p)}" for p in printed)]) + r" \\")
+    return "\n".join([*out, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _escaped(text: str) -> str:
+    for plain, safe in (("\\", r"\textbackslash{}"), ("&", r"\&"), ("%", r"\%"), ("_", r"\_"), ("#", r"\#"), ("$", r"\$"), ("±", r"$\pm$"),
+                        ("–", "--")):
+        text = text.replace(plain, safe)
+    return text
