@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
 Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="Data set; repeatable. Default: run.datasets of the parameters.")]
-Methods = Annotated[list[str] | None, typer.Option("--method", help="Method; repeatable. Default: run.methods.")]
+Methods = Annotated[list[str] | None, typer.Option("--method", help="Method; repeatable; all: every one. Default: run.methods.")]
 Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Base seed; repeatable. Default: run.seeds.", min=0)]
 ParamsFile = Annotated[Path | None, typer.Option("--params", help="Parameter file. Default: ./params.yaml, else the packaged one.")]
 Overrides = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override one parameter, such as train.lr=0.01.")]
@@ -38,6 +38,7 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
     from taamctl.core import registry
     from taamctl.core.errors import TaamctlError
     from taamctl.runtime import params as parameters
+    from taamctl.runtime import plugins as sections
     from taamctl.runtime.fetch import data_root as find_root
     from taamctl.runtime.job import Context
     from taamctl.runtime.layout import Layout
@@ -46,7 +47,8 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
         raise TaamctlError(f"--outputs {outputs} is a file", "name a folder")
     _warn_of_other_code()
     path, packaged = parameters.locate(params)
-    tree = parameters.read(path, overrides or ())
+    methods = sections.expand("methods", methods)
+    tree = sections.read(path, overrides or (), methods, used=check_methods)
     if packaged and not quiet:
         console.say("no params.yaml here: using the packaged default (--params FILE to choose another)")
     given = {"datasets": datasets, "methods": methods, "seeds": seeds}

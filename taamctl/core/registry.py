@@ -1,4 +1,8 @@
-"""Find plug-ins by name: a name is a file in a package, and the file is imported only when asked for."""
+"""Find plug-ins by name: a file in a package of ours, or a module that another installed package offers; imported when asked for.
+
+Another package offers a plug-in by an entry point of the group that is called as our package: `taamctl.methods` or
+`taamctl.datasets`. The entry point's name is the plug-in's name, its value the module.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,35 @@ import difflib
 import importlib
 import importlib.util
 import pkgutil
+import re
+from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 from taamctl.core.errors import TaamctlError
 
+NEEDED = {"taamctl.methods": ("Method", "Params"), "taamctl.datasets": ("META", "load")}
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A plug-in of another package.
+
+    Attributes:
+        module: the module's import path.
+        package: the package that offers it, with its version, for messages.
+    """
+
+    module: str
+    package: str
+
 
 @cache
-def names(package: str) -> tuple[str, ...]:
-    """List the plug-ins of `package` (for example `taamctl.methods`), sorted, without importing any of them."""
+def builtin(package: str) -> tuple[str, ...]:
+    """List the plug-ins that are files of `package` (for example `taamctl.methods`), sorted, without importing any of them."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.submodule_search_locations is None:
         raise TaamctlError(f"no package {package}")
@@ -23,21 +46,98 @@ def names(package: str) -> tuple[str, ...]:
     return tuple(sorted(m.name for m in found if not m.name.startswith("_")))
 
 
+@cache
+def offers(package: str) -> dict[str, tuple[Offer, ...]]:
+    """Return what other packages offer: name -> offers, more than one where they clash; nothing is imported."""
+    found: dict[str, tuple[Offer, ...]] = {}
+    for point in metadata.entry_points(group=package):
+        by = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unnamed package"
+        found[point.name] = (*found.get(point.name, ()), Offer(point.value, by))
+    return found
+
+
+@cache
+def names(package: str) -> tuple[str, ...]:
+    """List all plug-ins, ours and other packages', sorted, without importing any of them."""
+    return tuple(sorted({*builtin(package), *offers(package)}))
+
+
+def is_outside(package: str, name: str) -> bool:
+    """Tell whether `name` is offered by another package and by no file of ours."""
+    return name in offers(package) and name not in builtin(package)
+
+
+def origin(package: str, name: str) -> str:
+    """Return who a plug-in is from: `taamctl`, or the other package and its version."""
+    return "taamctl" if name in builtin(package) else " and ".join(o.package for o in offers(package)[name])
+
+
 def require(package: str, name: str) -> None:
-    """Make sure that `package` has a plug-in `name`, without importing it.
+    """Make sure that `package` has exactly one plug-in `name`, without importing it.
 
     Raises:
-        TaamctlError: no such plug-in; the message lists the known ones and the hint the nearest.
+        TaamctlError: no such plug-in (the message lists the known ones and the hint the nearest), or more than one.
     """
-    known = names(package)
+    known, kind = names(package), _kind(package)
     if name not in known:
-        kind = package.rsplit(".", 1)[-1].removesuffix("s")
         near = difflib.get_close_matches(str(name), known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else ""
         raise TaamctlError(f"no {kind} called {name!r}; there are: {', '.join(known)}", hint)
+    owners = [*(["taamctl"] if name in builtin(package) else []), *(o.package for o in offers(package).get(name, ()))]
+    if len(owners) > 1:
+        raise TaamctlError(f"{len(owners)} packages have a {kind} called {name!r}: {', '.join(owners)}",
+                           f"a name belongs to one {kind}: rename the entry point, or uninstall {owners[-1].split()[0]}")
+    if not NAME.fullmatch(name):  # it becomes a folder, a section of params.yaml and a part of --set
+        raise TaamctlError(f"{owners[0]} calls a {kind} {name!r}", "a name has lower-case letters, digits and _, and starts with a letter")
 
 
 def load(package: str, name: str) -> ModuleType:
-    """Import the plug-in `name` of `package`; raise as `require` does where there is none."""
+    """Import the plug-in `name` of `package`.
+
+    Raises:
+        TaamctlError: as `require`; or another package's plug-in cannot be imported, or is none.
+    """
     require(package, name)
-    return importlib.import_module(f"{package}.{name}")
+    if not is_outside(package, name):
+        return importlib.import_module(f"{package}.{name}")
+    (offer,) = offers(package)[name]
+    where = f"the {_kind(package)} {name!r} of {offer.package}"
+    try:
+        module = importlib.import_module(offer.module)
+    except (Exception, SystemExit) as error:  # whatever a stranger's module does while it is imported
+        raise TaamctlError(f"{where} cannot be imported: {type(error).__name__}: {error}",
+                           f"python -c 'import {offer.module}' shows where; mend it, or uninstall {offer.package.split()[0]}") from error
+    missing = [a for a in NEEDED.get(package, ()) if not hasattr(module, a)]
+    if missing:
+        place = getattr(module, "__file__", None) or "a folder without code"
+        raise TaamctlError(f"{where} is the module {offer.module} ({place}), which lacks {' and '.join(missing)}",
+                           "the README says what such a module holds")
+    return module
+
+
+def sources(package: str, name: str) -> tuple[Path, ...]:
+    """Return the source files that make a plug-in: its module, or the whole package that the module lies in. Nothing is run.
+
+    Raises:
+        TaamctlError: as `require`; or there is no source to be found.
+    """
+    require(package, name)
+    if not is_outside(package, name):
+        spec = importlib.util.find_spec(package)
+        assert spec is not None
+        return (Path(next(iter(spec.submodule_search_locations or ()))) / f"{name}.py",)
+    (offer,) = offers(package)[name]
+    top = importlib.util.find_spec(offer.module.partition(".")[0])
+    files: tuple[Path, ...] = ()
+    if top is not None and top.submodule_search_locations:
+        files = tuple(sorted(f for folder in top.submodule_search_locations for f in Path(folder).rglob("*.py")))
+    elif top is not None and top.origin is not None and Path(top.origin).is_file():
+        files = (Path(top.origin),)
+    if not files:
+        raise TaamctlError(f"the {_kind(package)} {name!r} of {offer.package} has no source: no module {offer.module}",
+                           f"install {offer.package.split()[0]} again")
+    return files
+
+
+def _kind(package: str) -> str:
+    return {"methods": "method", "datasets": "dataset"}.get(package.rsplit(".", 1)[-1], "plug-in")

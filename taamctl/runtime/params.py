@@ -61,7 +61,7 @@ def read(path: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
     if not isinstance(tree, dict):
         raise TaamctlError(f"{path} holds no mapping of sections", f"it needs the sections {', '.join(SECTIONS)}")
     for override in overrides:
-        _override(tree, override)
+        set_value(tree, override)
     return tree
 
 
@@ -83,7 +83,12 @@ def _strict_loader() -> Any:
     return Loader
 
 
-def _override(tree: dict[str, Any], override: str) -> None:
+def set_value(tree: dict[str, Any], override: str) -> None:
+    """Apply one `key.sub=value` override to a parameter tree, in place.
+
+    Raises:
+        TaamctlError: it names a key that is not there, or its value is no YAML.
+    """
     import yaml
 
     key, equals, text = override.partition("=")
@@ -229,7 +234,7 @@ def _convert(kind: Any, value: Any, where: str, meta: Mapping[str, Any], faults:
     try:
         made = _coerce(kind, value)
     except (TypeError, ValueError, OverflowError):
-        faults.append(f"{where}: {value!r} is no {_kind_name(kind)}")
+        faults.append(f"{where}: {value!r} is no {kind_name(kind)}")
         return None
     choices, bounds = meta.get("choices"), meta.get("bounds") or {}
     if choices and made is not None and made not in choices:
@@ -279,15 +284,16 @@ def _coerce(kind: Any, value: Any) -> Any:
     return value
 
 
-def _kind_name(kind: Any) -> str:
+def kind_name(kind: Any) -> str:
+    """Return a parameter's type in words."""
     names = {int: "whole number", float: "finite number", bool: "true or false", str: "text"}
     args = typing.get_args(kind)
     if typing.get_origin(kind) is tuple:
-        return f"list of {_kind_name(args[0])}s"
+        return f"list of {kind_name(args[0])}s"
     if typing.get_origin(kind) is dict:
-        return f"mapping of {_kind_name(args[0])}s to {_kind_name(args[1])}s"
+        return f"mapping of {kind_name(args[0])}s to {kind_name(args[1])}s"
     if args:
-        return " or null, nor ".join(_kind_name(a) for a in args if a is not type(None))
+        return " or null, nor ".join(kind_name(a) for a in args if a is not type(None))
     return names.get(kind, str(kind))
 
 

@@ -14,6 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from taamctl.core import registry
+
 LIBRARIES = ("taamctl", "torch", "dgl", "ogb", "numpy", "scipy", "h5py")
 
 
@@ -59,22 +61,29 @@ def code_digest(packages: tuple[str, ...]) -> str:
     """Return a sha256 over the source files of sub-packages or modules of taamctl, given by path inside it.
 
     Args:
-        packages: such as `("core", "stream", "datasets/photo.py", "stages/split.py")`.
+        packages: such as `("core", "stream", "datasets/photo.py", "stages/split.py")`. A plug-in of another package is named as
+            one of ours, `methods/<name>.py`; its files are found where they are, and count by name and content alone.
     """
-    import importlib.util
-
-    root = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for name in packages:
-        path = root / name
-        if name.startswith("stages/"):  # the stage modules lie beside the package in a checkout, inside it in a wheel
-            found = importlib.util.find_spec("taamctl.stages")
-            if found is None or not found.submodule_search_locations:
-                raise RuntimeError("taamctl.stages is not importable: install the package (pip install .)")
-            path = Path(next(iter(found.submodule_search_locations))) / name.removeprefix("stages/")
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        for file in _files(name):
             digest.update(f"{name}/{file.name}".encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def _files(name: str) -> list[Path]:
+    import importlib.util
+
+    folder, _, rest = name.partition("/")
+    path = Path(__file__).resolve().parent.parent / name
+    if folder == "stages":  # the stage modules lie beside the package in a checkout, inside it in a wheel
+        found = importlib.util.find_spec("taamctl.stages")
+        if found is None or not found.submodule_search_locations:
+            raise RuntimeError("taamctl.stages is not importable: install the package (pip install .)")
+        path = Path(next(iter(found.submodule_search_locations))) / rest
+    elif folder in ("methods", "datasets") and registry.is_outside(f"taamctl.{folder}", rest.removesuffix(".py")):
+        return list(registry.sources(f"taamctl.{folder}", rest.removesuffix(".py")))
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
 def cpu_seconds() -> float:

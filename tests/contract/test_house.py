@@ -16,15 +16,16 @@ from taamctl.runtime.layout import FILES, PER_SEED, STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {"core", "runtime", "graph", "datasets", "stream", "features", "models", "learning", "methods", "evaluation", "report",
-        "pipeline", "cli", "stages"}
+        "pipeline", "kit", "cli", "stages"}
 MAY_IMPORT = {
     "core": set(), "runtime": {"core"}, "graph": {"core"}, "datasets": {"core", "graph", "runtime"}, "stream": {"core", "graph"},
     "features": {"core", "graph"}, "models": {"core"}, "learning": {"core", "models"},
     "methods": {"core", "learning", "models", "features"},
     "evaluation": {"core"}, "report": {"core", "runtime", "evaluation"},
     "pipeline": {"core", "runtime", "evaluation", "report"},
-    "stages": OURS - {"cli", "pipeline", "stages"},
-    "cli": {"core", "runtime", "report", "pipeline", "stages", "features"},
+    "kit": {"core", "runtime", "learning", "models", "features"},
+    "stages": OURS - {"cli", "kit", "pipeline", "stages"},
+    "cli": {"core", "runtime", "report", "pipeline", "kit", "stages", "features"},
 }
 HEAVY = {"torch", "dgl", "numpy", "h5py", "scipy", "pandas", "sklearn", "matplotlib", "ogb"}
 SOURCES = sorted([*(ROOT / "taamctl").rglob("*.py"), *(ROOT / "stages").glob("*.py")])
@@ -112,7 +113,7 @@ def test_a_stage_lists_all_code_that_its_bytes_depend_on(stage: str) -> None:
     code = importlib.import_module(f"taamctl.stages.{stage}").CODE
     starts = [ROOT / "stages" / f"{stage}.py"]
     kind = {"split": "datasets", "precompute": "datasets", "train": "methods", "infer": "methods"}.get(stage)
-    plugins = [ROOT / "taamctl" / kind / f"{n}.py" for n in registry.names(f"taamctl.{kind}")] if kind else []
+    plugins = [ROOT / "taamctl" / kind / f"{n}.py" for n in registry.builtin(f"taamctl.{kind}")] if kind else []
     for start in [*starts, *plugins]:
         outside = [p for p in closure(start) if not inside(p, code) and p != start]
         assert not outside, f"{stage} can load {[str(p.relative_to(ROOT)) for p in outside]}, which CODE leaves out"
@@ -140,7 +141,7 @@ def test_every_plugin_has_a_section_and_every_key_a_comment() -> None:
     text = (ROOT / "params.yaml").read_text()
     tree = yaml.safe_load(text)
     for kind in ("datasets", "methods"):
-        assert set(tree[kind]) == set(registry.names(f"taamctl.{kind}"))
+        assert set(tree[kind]) == set(registry.builtin(f"taamctl.{kind}"))
     for line in text.splitlines():
         if re.match(r"^ {2,4}[a-z_]+: [^{]", line) and not re.match(r"^ {4}(d_task|heads|seed)", line):
             assert "#" in line or line.strip().startswith(("methods", "val", "test")), f"no comment: {line}"
@@ -159,7 +160,7 @@ def test_files_and_functions_stay_short(path: Path) -> None:
 
 
 def test_no_branch_on_a_plugin_name() -> None:
-    names = {*registry.names("taamctl.methods"), *registry.names("taamctl.datasets")} - {"joint"}
+    names = {*registry.builtin("taamctl.methods"), *registry.builtin("taamctl.datasets")} - {"joint"}
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Compare):

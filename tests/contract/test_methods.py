@@ -1,184 +1,227 @@
-"""Every method in the registry keeps the contract: adding a file is enough to be tested here."""
+"""Every method in the registry keeps the contract: adding a file is enough to be tested here. And the checks catch who does not."""
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+import dataclasses
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
 
 from taamctl.core import registry
-from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
-from taamctl.learning.method import Facts, Method
-from taamctl.learning.params import TrainParams
-from taamctl.runtime.params import PACKAGED, bind, read
+from taamctl.core.errors import TaamctlError
+from taamctl.core.progress import SILENT
+from taamctl.core.spec import param
+from taamctl.core.types import QueryGraph, TaskData
+from taamctl.kit import contract
+from taamctl.kit.case import NODES, Case
+from taamctl.kit.contract import CHECKS, Check
+from taamctl.learning import graph
+from taamctl.learning.method import Facts, Stored
+from taamctl.learning.replay import ReplayMethod
+from taamctl.learning.run import train_stream
+from taamctl.learning.sequential import SequentialMethod
 
-NAMES = registry.names("taamctl.methods")
-INFO = StreamInfo(10, ((0, 2), (2, 4), (4, 5)))  # the last task has one class
-TRAIN = TrainParams(epochs=5, lr=0.01, weight_decay=0.0005, balance=True, node_batch=0, device="cpu", threads=1)
-CPU = torch.device("cpu")
-
-
-def tasks(seed: int = 0, one_node: bool = False) -> list[TaskData]:
-    rng = torch.Generator().manual_seed(seed)
-    made = []
-    for k, (low, high) in enumerate(INFO.bounds):
-        y = torch.arange(20) % (high - low)
-        if one_node and high - low > 1:
-            y = torch.tensor([0] * 19 + [1])
-        h = torch.rand(20, 10, generator=rng) + 3 * torch.eye(10)[low + y]
-        made.append(TaskData(Task(k, low, high), h, y + low, torch.ones(20)))
-    return made
+PACKAGE = "taamctl.methods"
+NAMES = registry.builtin(PACKAGE)
+# Counts that only cost time on a toy stream.
+CONDENSING = {"encoders": 20, "width": 64, "epochs": 60}
+FEWER: dict[str, dict[str, Any]] = {"cat": CONDENSING, "puma": {**CONDENSING, "updates": 2, "net_width": 64}, "delome": {"iterations": 10},
+                                    "tpp": {"pretrain_epochs": 5}, "gpf": {"pretrain_epochs": 5}}
 
 
-def make(name: str, seed: int = 1, train: TrainParams = TRAIN, **changes: Any) -> Method:
-    module = registry.load("taamctl.methods", name)
-    own = None
-    if module.Params is not None:
-        faults: list[str] = []
-        own = bind(module.Params, {**read(PACKAGED)["methods"][name], **changes}, name, faults)
-        assert not faults
-    method: Method = module.Method(own, INFO, train, seed, CPU)
-    return method
+@cache
+def case(name: str) -> Case:
+    return Case(registry.load(PACKAGE, name), FEWER.get(name))
 
 
-def learn_all(method: Method, data: list[TaskData]) -> list[dict[str, np.ndarray]]:
-    states = []
-    for k in range(len(data)):
-        if not method.trains(k):
-            states.append({})
-            continue
-        method.learn(tuple(data[:k + 1]) if method.facts.sees == "all" else (data[k],))
-        states.append(method.state())
-    return states
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", NAMES)
+def test_contract(name: str, check: Check) -> None:
+    if why := check(case(name)):
+        pytest.skip(why)
 
 
-def equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
-    return a.keys() == b.keys() and all(np.array_equal(a[n], b[n]) for n in a)
+# ---------------------------------------------------------------------------------------------------------------- who does not keep it
+
+HONEST = Facts(title="Cheater", family="replay", source="here", sees="current", task_id="none")
 
 
-@pytest.fixture(params=NAMES)
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def plugin(method: type[Any], parameters: Any = None, **more: Any) -> SimpleNamespace:
+    """Return what a plug-in's module is to the checks."""
+    return SimpleNamespace(Method=method, Params=parameters, **more)
 
 
-def test_facts_are_declared(name: str) -> None:
-    module = registry.load("taamctl.methods", name)
-    facts = module.Method.facts
-    assert isinstance(facts, Facts)
-    assert facts.sees in ("current", "all")
-    assert facts.task_id in ("inferred", "given", "none")
-    assert facts.source
-    assert "Source:" in inspect.getdoc(module.Method)
-    assert make(name).scope in ("all_seen", "up_to_task", "task_only")
+class OnTheClass(SequentialMethod):
+    """Keep all data in a class attribute. Source: here."""
+
+    facts: ClassVar[Facts] = HONEST
+    hoard: ClassVar[list[TaskData]] = []
+
+    def begin(self, data: TaskData) -> None:
+        self.hoard.append(data)
+
+    def objective(self, data: TaskData) -> Any:
+        h, y = torch.cat([t.h for t in self.hoard]), torch.cat([t.y for t in self.hoard])
+        keep = y < self.seen
+        return self.cross_entropy(h[keep], y[keep]), int(keep.sum())
 
 
-def test_same_seed_same_bits_and_inputs_untouched(name: str) -> None:
-    data = tasks()
-    before = [(t.h.clone(), t.y.clone()) for t in data]
-    first, second = learn_all(make(name), data), learn_all(make(name), data)
-    assert all(equal(a, b) for a, b in zip(first, second, strict=True))
-    assert any(first), "nothing was learned"
-    for (h, y), t in zip(before, data, strict=True):
-        assert torch.equal(h, t.h)
-        assert torch.equal(y, t.y)
+class OnTheObject(OnTheClass):
+    """Keep all data on the object. Source: here."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.hoard = []  # type: ignore[misc]
+        self.found = 0
+
+    def begin(self, data: TaskData) -> None:
+        self.found = len(self.hoard)
+        super().begin(data)
 
 
-def test_results_do_not_depend_on_the_global_random_state(name: str) -> None:
-    torch.manual_seed(1)
-    np.random.seed(1)
-    first = learn_all(make(name), tasks())
-    torch.manual_seed(2)
-    np.random.seed(2)
-    assert all(equal(a, b) for a, b in zip(first, learn_all(make(name), tasks()), strict=True))
+class InTheState(SequentialMethod):
+    """Keep all data in arrays of the state that do not look like a memory. Source: here."""
+
+    facts: ClassVar[Facts] = HONEST
+    where = "state"
+
+    def begin(self, data: TaskData) -> None:
+        self.extra = {"importance": data.h.numpy(), "order": data.y.numpy()}
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {**super().state(), **(self.extra if self.where == "state" else {})}
+
+    def training_state(self) -> dict[str, np.ndarray]:
+        return {**super().training_state(), **({"adam/extra": np.ones(10 ** 4)} if self.where == "training" else {})}
 
 
-def test_state_round_trip_gives_the_same_predictions(name: str) -> None:
-    data, method = tasks(), make(name)
-    states = learn_all(method, data)
-    method.load(method.shared(), states)
-    fresh = make(name, seed=99)  # nothing may come from the seed that the state should hold
-    fresh.load(method.shared(), states)
-    query = QueryGraph(data[1].h, data[1].deg)
-    for task_id in range(3):
-        a, b = method.predict(query, task_id), fresh.predict(query, task_id)
-        assert all(torch.equal(a.labels[s], b.labels[s]) for s in a.labels)
+class InTheTrainingState(InTheState):
+    """Keep all data as what is said to be the optimiser's. Source: here."""
+
+    where = "training"
 
 
-def test_predictions_stay_in_their_scope_and_among_seen_classes(name: str) -> None:
-    data, method = tasks(), make(name)
-    states = learn_all(method, data)
-    for stage in range(3):
-        if not method.trains(stage):
-            continue
-        method.load(method.shared(), states[:stage + 1])
-        for task_id in range(stage + 1):
-            low, high = INFO.bounds[task_id]
-            labels = method.predict(QueryGraph(data[0].h, data[0].deg), task_id).labels
-            assert all(v.shape == (20,) and v.dtype == torch.int64 for v in labels.values())
-            assert int(labels["all_seen"].max()) < INFO.bounds[stage][1]
-            assert int(labels["up_to_task"].max()) < high
-            assert int(labels["task_only"].min()) >= low
-            assert int(labels["task_only"].max()) < high
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """Rows per class."""
+
+    budget: int = param("rows per class", ge=1)
 
 
-def test_node_order_of_a_query_does_not_matter(name: str) -> None:
-    data, method = tasks(), make(name)
-    method.load(method.shared(), learn_all(method, data))
-    order = torch.randperm(20, generator=torch.Generator().manual_seed(0))
-    plain = method.predict(QueryGraph(data[1].h, data[1].deg), 1)
-    moved = method.predict(QueryGraph(data[1].h[order], data[1].deg[order]), 1)
-    assert all(torch.equal(plain.labels[s][order], moved.labels[s]) for s in plain.labels)
+class InTheMemory(ReplayMethod):
+    """Keep all rows whatever the budget says. Source: here."""
+
+    facts: ClassVar[Facts] = dataclasses.replace(HONEST, memory="b rows of H per class")
+
+    def select(self, data: TaskData) -> dict[str, torch.Tensor]:
+        return {"x": data.h, "y": data.y}
 
 
-def test_a_class_with_one_node_and_a_task_with_one_class(name: str) -> None:
-    method = make(name)
-    states = learn_all(method, tasks(one_node=True))
-    assert all(np.isfinite(a).all() for s in states for a in s.values())
-    method.load(method.shared(), states)
-    assert (method.predict(QueryGraph(tasks()[2].h, torch.ones(20)), 2).labels["task_only"] == 4).all()
+class BesideTheRows(InTheMemory):
+    """Keep the rows that are declared, and everything else beside them in the memory. Source: here."""
+
+    def select(self, data: TaskData) -> dict[str, torch.Tensor]:
+        rows = torch.cat([torch.nonzero(data.y == c).flatten()[:self.params.budget] for c in data.task.classes])
+        return {"x": data.h[rows], "y": data.y[rows], "rest": data.h}
 
 
-def test_resuming_equals_going_through(name: str) -> None:
-    data = tasks()
-    whole = learn_all(make(name), data)
-    first = make(name)
-    if not all(first.trains(k) for k in range(3)) or first.facts.sees == "all":
-        pytest.skip("starts anew at every stage: nothing to resume inside")
-    states, training = [], {}
-    for k in range(2):
-        first.learn((data[k],))
-        states.append(first.state())
-        training = first.training_state()
-    resumed = make(name)
-    resumed.load(first.shared(), states, training)
-    resumed.learn((data[2],))
-    assert equal(resumed.state(), whole[2])
+class CountedTooHigh(InTheMemory):
+    """Declare more rows than are kept. Source: here."""
+
+    def select(self, data: TaskData) -> dict[str, torch.Tensor]:
+        return {"x": data.h[:2], "y": data.y[:2]}
 
 
-def test_independent_methods_do_not_care_for_order(name: str) -> None:
-    data, method = tasks(), make(name)
-    if not method.independent or method.facts.sees == "all":
-        pytest.skip("not declared independent")
-    whole = learn_all(make(name), data)
-    for k in (2, 0, 1):
-        method.learn((data[k],))
-        assert equal(method.state(), whole[k])
+class Silent(InTheMemory):
+    """Keep rows as declared, but say nothing of them in words. Source: here."""
+
+    facts: ClassVar[Facts] = HONEST
+
+    def stored(self, class_sizes: Any) -> Stored:
+        return Stored(rows=int(class_sizes.sum()), net=self.net_words)
 
 
-def test_methods_learn(name: str) -> None:
-    """On separable classes, the last task's training nodes are classified right within their task."""
-    data = tasks()
-    method = make(name, train=TrainParams(epochs=150, lr=0.02, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1))
-    method.load(method.shared(), learn_all(method, data))
-    predicted = method.predict(QueryGraph(data[1].h, data[1].deg), 1).labels["task_only"]
-    chance_broken = (predicted == data[1].y).float().mean()
-    assert chance_broken > 0.9 or method.facts.family == "lower reference"
+@pytest.mark.parametrize(("cheater", "check", "words"), [
+    (plugin(OnTheClass), contract.same_seed_same_bits_and_inputs_untouched, "two runs with one seed differ"),
+    (plugin(OnTheClass), contract.stages_know_only_their_states, "another run in the same process changes the result"),
+    (plugin(OnTheObject), contract.a_new_object_per_stage_changes_nothing, r"a new object per stage.*belongs into state\(\)"),
+    (plugin(InTheState), contract.memory_is_what_is_declared, r"keeps [\d,]+ words beside its memory, but declares [\d,]+: declare it"),
+    (plugin(InTheTrainingState), contract.memory_is_what_is_declared, "words for the optimiser, but declares"),
+    (plugin(InTheMemory, Budget, DEFAULTS={"budget": 5}), contract.memory_is_what_is_declared,
+     "keeps 20 rows of earlier data, but declares 10"),
+    (plugin(BesideTheRows, Budget, DEFAULTS={"budget": 5}), contract.memory_is_what_is_declared, "words in its memory, but declares 130"),
+    (plugin(CountedTooHigh, Budget, DEFAULTS={"budget": 5}), contract.memory_is_what_is_declared,
+     r"6 rows are kept, but stored\(\) declares 25"),
+    (plugin(Silent), contract.memory_is_what_is_declared, "60 rows of earlier data are kept, but facts.memory is 'none'"),
+], ids=lambda value: getattr(value, "__name__", None) or getattr(getattr(value, "Method", None), "__name__", "words"))
+def test_who_keeps_more_than_allowed_is_caught(cheater: Any, check: Check, words: str) -> None:
+    OnTheClass.hoard.clear()
+    with pytest.raises(AssertionError, match=words):
+        check(Case(cheater))
 
 
-def test_stored_counts_are_whole_and_positive(name: str) -> None:
-    stored = make(name).stored(np.array([12, 8, 12, 8, 20]))
-    assert min(stored.parameters, stored.rows, stored.uncounted) >= 0
-    assert isinstance(stored.parameters, int)
+def test_training_itself_refuses_what_is_hoarded_in_states() -> None:
+    toy = Case(plugin(InTheMemory, Budget, DEFAULTS={"budget": 5}))
+    nothing = SimpleNamespace(load=lambda stage: None, save=lambda *a: None)
+    data = toy.tasks()
+    with pytest.raises(TaamctlError, match="Cheater keeps 20 rows of earlier data, but declares 10"):
+        train_stream(toy.make, data.__getitem__, toy.sizes(data), nothing, SILENT)
+
+
+def test_a_hoard_on_the_object_dies_with_it() -> None:
+    made: list[OnTheObject] = []
+    toy = Case(plugin(OnTheObject))
+
+    def make() -> Any:
+        made.append(toy.make())  # type: ignore[arg-type]
+        return made[-1]
+
+    toy.stream(make, toy.tasks())
+    assert len(made) > 3
+    assert all(method.found == 0 for method in made)
+
+
+def test_an_upper_bound_on_rows_has_to_be_said() -> None:
+    contract.memory_is_what_is_declared(Case(plugin(CountedTooHigh, Budget, DEFAULTS={"budget": 5}, ROWS_AT_MOST=True)))
+
+
+def test_faults_of_a_plugin_are_named() -> None:
+    class Loud(SequentialMethod):
+        """Source: here."""
+
+        facts: ClassVar[Facts] = dataclasses.replace(HONEST, sees="everything")
+
+    with pytest.raises(AssertionError, match=r"facts.sees is 'everything'; it is 'current' or 'all'"):
+        contract.facts_are_declared(Case(plugin(Loud)))
+    with pytest.raises(AssertionError, match="has Params but no DEFAULTS"):
+        Case(plugin(InTheMemory, Budget))
+    with pytest.raises(AssertionError, match="DEFAULTS.budget: -1 must be >= 1"):
+        contract.parameters_are_declared(Case(plugin(InTheMemory, Budget, DEFAULTS={"budget": -1})))
+
+
+# --------------------------------------------------------------------------------------------------------------------- the toy stream
+
+def test_training_and_queries_hold_no_more_than_they_may() -> None:
+    """No val or test part can be read in training, no label in prediction: the types have no place for them."""
+    assert {f.name for f in dataclasses.fields(TaskData)} == {"task", "h", "y", "deg", "extras"}
+    assert {f.name for f in dataclasses.fields(QueryGraph)} == {"h", "deg", "extras"}
+    plain = Case(registry.load(PACKAGE, "finetune"))
+    assert not plain.tasks()[0].extras
+    assert not plain.query(0).extras
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if {"x", "edges"} <= set(case(n).facts.query_needs)])
+def test_toy_features_follow_from_toy_graphs(name: str) -> None:
+    order = np.random.default_rng(0).permutation(NODES).tolist()
+    for group in (*case(name).tasks(), *case(name).tasks(one_node=True), case(name).query(1), case(name).query(1, order=order)):
+        edges = graph.adjacency(group.extras)
+        x = graph.raw_rows(group.extras, torch.arange(NODES), 10)
+        assert torch.allclose(graph.propagate_rows(edges, x, 2), group.h, atol=1e-6)
+        assert torch.equal(torch.from_numpy(np.asarray(edges.sum(1), np.float32).ravel()), group.deg)
+        assert (edges != edges.T).nnz == 0
+        assert edges.diagonal().all()
+        assert edges.nnz > NODES
