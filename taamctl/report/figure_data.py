@@ -87,9 +87,10 @@ def labels(rows: Sequence[Row]) -> list[str]:
     if len({row["scope"] for row in rows}) > 1:
         out = [f"{label}, {row['scope']}" for label, row in zip(out, rows, strict=True)]
     for more in ("method", "task_id"):
-        often = Counter(out)
-        out = [f"{label}, {printable(str(row[more]))}" if often[label] > 1 and len({r[more] for r in rows}) > 1 else label
-               for label, row in zip(out, rows, strict=True)]
+        found: dict[str, set[str]] = {}
+        for label, row in zip(out, rows, strict=True):
+            found.setdefault(label, set()).add(row[more])
+        out = [f"{label}, {printable(row[more])}" if len(found[label]) > 1 else label for label, row in zip(out, rows, strict=True)]
     often, seen = Counter(out), Counter[str]()
     for i, label in enumerate(out):
         if often[label] > 1:
@@ -199,7 +200,8 @@ KINDS: dict[str, Kind] = {
                     "Share of right decisions after the last task; where rows of one cell differ, their mean and range.", task_ids),
     "accuracy-time": Kind("accuracy against training time",
                           "Wall seconds of training as the runs' sidecars record them: they hold for those machines and differ from run "
-                          "to run; a resumed training counts from its last start. Bars: ± one population standard deviation over seeds.",
+                          "to run. A resumed training counts from its last start, and the first in a process loads the libraries too. "
+                          "Bars: ± one population standard deviation over seeds.",
                           times, timed=True),
     "accuracy-memory": Kind("accuracy against memory",
                             "Additional float32 words after the last task. Papers' rule: parameters and stored rows; in full: prototypes "

@@ -164,10 +164,8 @@ def test_few_and_many_are_drawn_without_a_complaint(kind: str, methods: int, tas
 def test_labels_tell_rows_apart() -> None:
     one = [[0.5]]
     rows = [_run("a", 1, one, title="T", profile="p"), _run("a", 1, one, title="T", profile="p", task_id="ls/euclid"),
-            _run("a", 2, one, title="T", profile="p", task_id="ls/euclid"), _run("b", 1, one)]
-    made = figure_data.labels(rows)
-    assert made[0] == "T (p), a, amp/cosine"
-    assert len(set(made)) == len(made)
+            _run("a", 2, one, title="T", profile="p", task_id="ls/euclid"), _run("b", 1, one), _run("c", 1, one, title="B")]
+    assert figure_data.labels(rows) == ["T (p), amp/cosine", "T (p), ls/euclid #1", "T (p), ls/euclid #2", "B, b", "B, c"]
     assert figure_data.labels(rows[:1]) == ["T (p)"]
     assert figure_data.labels([rows[0], {**rows[3], "scope": "task_only"}]) == ["T (p), all_seen", "B, task_only"]
 
