@@ -35,9 +35,17 @@ def command(
 
 def walk(context: Context) -> Any:
     """Run every stage of the `run` section and return the report's path; what can be refused is refused first."""
+    from taamctl.stages import report
+
+    walk_to_eval(context)
+    return report.run(context).path
+
+
+def walk_to_eval(context: Context) -> None:
+    """Run every stage of the `run` section but the report."""
     from taamctl.cli.split import show_account
     from taamctl.stages import eval as evaluate
-    from taamctl.stages import infer, precompute, report, split, train
+    from taamctl.stages import infer, precompute, split, train
 
     train.check(context)
     for dataset in context.params.section("run").datasets:
@@ -48,7 +56,6 @@ def walk(context: Context) -> Any:
     for run in common.grid(context):
         for stage in (train, infer, evaluate):
             stage.run(context, *run)
-    return report.run(context).path
 
 
 def _result(context: Context, dataset: str, method: str, seed: int) -> dict[str, Any]:
