@@ -18,6 +18,7 @@ app = typer.Typer(name="taamctl", no_args_is_help=True, add_completion=False, pr
                        "Stages: split, precompute, train, infer, eval, report. `taamctl run` walks them all.")
 INTERRUPTED = 130
 VERBS = ("run", "split", "precompute", "train", "infer", "eval", "report", "compare", "reproduce", "params", "inspect", "doctor")
+GROUPS = ("data", "methods")  # verbs with verbs of their own
 
 
 def _version(value: bool) -> None:
@@ -41,7 +42,8 @@ def main(
 for _verb in VERBS:
     _module = importlib.import_module(f"taamctl.cli.{_verb}")
     app.command(_verb)(_module.command)
-app.add_typer(importlib.import_module("taamctl.cli.data").app, name="data")
+for _group in GROUPS:
+    app.add_typer(importlib.import_module(f"taamctl.cli.{_group}").app, name=_group)
 
 
 def entry() -> None:

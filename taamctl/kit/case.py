@@ -23,6 +23,7 @@ from taamctl.runtime.feature_store import EXTRAS
 
 INFO = StreamInfo(10, ((0, 2), (2, 4), (4, 5)))  # the last task has one class
 NODES = 20
+TOY_TRAIN = TrainParams(epochs=5, lr=0.01, weight_decay=0.0005, balance=True, node_batch=0, device="cpu", threads=1)
 States = list[dict[str, Array]]
 
 
@@ -38,13 +39,12 @@ class Case:
         self.module, self.info, self.facts = module, INFO, module.Method.facts
         self._values = {**usual_values(module), **(values or {})}
 
-    def make(self, seed: int = 1, *, epochs: int = 5, lr: float = 0.01, weight_decay: float = 0.0005, **changes: Any) -> Method:
+    def make(self, seed: int = 1, train: TrainParams = TOY_TRAIN, **changes: Any) -> Method:
         """Make a method.
 
         Args:
             changes: of the method's own parameters.
         """
-        train = TrainParams(epochs=epochs, lr=lr, weight_decay=weight_decay, balance=True, node_batch=0, device="cpu", threads=1)
         own: Any = None
         faults: list[str] = []
         if self.module.Params is not None:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING
+from dataclasses import MISSING, replace
+from typing import Any
 
 import numpy as np
 import torch
 
 from taamctl.core.types import SCOPES, Array
-from taamctl.kit.case import NODES, Case
+from taamctl.kit.case import NODES, TOY_TRAIN, Case
 from taamctl.learning import memory
 from taamctl.learning.method import Facts
 from taamctl.runtime.feature_store import EXTRAS
@@ -192,7 +193,8 @@ def stages_know_only_their_states(case: Case) -> str | None:
 
 def memory_is_what_is_declared(case: Case) -> str | None:
     """Rows, words and optimiser stay within `stored`; the rows declared are the rows kept (at most those where ROWS_AT_MOST says so)."""
-    for changes in [{}, *([{"budget": BUDGET}] if case.has_budget else [])]:
+    usual: dict[str, Any] = {}
+    for changes in (usual, {**usual, "budget": BUDGET}) if case.has_budget else (usual,):
         for one_node in (False, True):
             data = case.tasks(one_node=one_node)
             states = case.stream(lambda changes=changes: case.make(**changes), data)  # type: ignore[misc]
@@ -223,7 +225,7 @@ def methods_learn(case: Case) -> str | None:
     """On separable classes, a task's training nodes are classified right within it, once it is learned; and for good if independent."""
     if case.facts.family in MAY_FAIL:
         return f"a method of the family {case.facts.family!r} need not"
-    method, last = case.make(epochs=150, lr=0.02, weight_decay=0.0), case.info.num_tasks - 1
+    method, last = case.make(train=replace(TOY_TRAIN, epochs=150, lr=0.02, weight_decay=0.0)), case.info.num_tasks - 1
     states = case.learn(method, case.tasks())
     for stage in {1, last} if method.trains(1) and method.independent else {1 if method.trains(1) else last}:
         method.load(method.shared(), states[:stage + 1])

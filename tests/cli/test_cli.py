@@ -20,7 +20,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from taamctl.cli.app import VERBS, app
+from taamctl.cli.app import GROUPS, VERBS, app
 from taamctl.runtime.provenance import sidecar_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -73,7 +73,7 @@ def _refused(result: Any, support: ModuleType, code: int = 2) -> tuple[str, str]
 # ---------------------------------------------------------------------------------------------------------------- help and version
 
 def test_every_verb_is_there() -> None:
-    assert {names[0] for names in COMMANDS if names} == {*VERBS, "data"}
+    assert {names[0] for names in COMMANDS if names} == {*VERBS, *GROUPS}
 
 
 @pytest.mark.parametrize("names", COMMANDS, ids=lambda names: " ".join(names) or "taamctl")
