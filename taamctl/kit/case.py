@@ -14,6 +14,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import Array, QueryGraph, StreamInfo, Task, TaskData
+from taamctl.learning import device as devices
 from taamctl.learning import graph
 from taamctl.learning.method import Method, State
 from taamctl.learning.params import TrainParams
@@ -45,12 +46,14 @@ class Case:
         Args:
             changes: of the method's own parameters.
         """
+        device = torch.device("cpu")
+        devices.pin(device, train.threads)  # as training does: the last bits depend on it, and on arrays this small one is fastest
         own: Any = None
         faults: list[str] = []
         if self.module.Params is not None:
             own = params.bind(self.module.Params, {**self._values, **changes}, "DEFAULTS", faults)
         assert not faults, "the values of the parameters do not fit `Params`; mend DEFAULTS:\n" + "\n".join(faults)
-        method: Method = self.module.Method(own, self.info, train, seed, torch.device("cpu"))
+        method: Method = self.module.Method(own, self.info, train, seed, device)
         return method
 
     @property
