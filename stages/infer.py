@@ -38,14 +38,12 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             learner: Method = module.Method(own, features.info, train, made["seed"], cpu)
             shared, states = model_store.read(trained)
             learner.load(shared, states)
-            routed = params.routed(learner.facts.routing)
+            routed, needs = params.routed(learner.facts.routing), learner.facts.query_needs
             prototypes = profiles(features.means("train"), routed)
-            parts = {part: infer_part(learner, states, [features.query(k, part, learner.facts.query_needs)
-                                                        for k in range(features.info.num_tasks)],
+            parts = {part: infer_part(learner, states, [features.query(k, part, needs) for k in range(features.info.num_tasks)],
                                       features.labels(part), profiles(features.means(part), routed), prototypes, routed.metric)
                      for part in ("val", "test")}
-            facts = {**json.loads(trained.attribute("facts")), "prototype_width": prototypes.shape[1],
-                     "routed": [routed.profile, routed.metric],
+            facts = {**json.loads(trained.attribute("facts")), "prototype_width": prototypes.shape[1], "routed": [routed.profile, routed.metric],
                      "num_features": features.info.num_features, "settings": {"precompute": features.params, "train": trained.params}}
             bounds, names = features.info.bounds, features.read("classes/name")
 

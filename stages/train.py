@@ -47,9 +47,8 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             learner, sizes = make(), features.class_sizes()
             features.require((*learner.facts.needs, *learner.facts.query_needs))
             resumed = train_stream(make, lambda k: features.task(k, learner.facts.needs), sizes, store, context.progress)
-            stored = learner.stored(sizes)
         facts = {**dataclasses.asdict(learner.facts), "scope": learner.scope, "variant": learner.variant,
-                 "stored": dataclasses.asdict(stored)}
+                 "stored": dataclasses.asdict(learner.stored(sizes))}
 
         def stage(t: int) -> tuple[State, Array] | None:
             return store.require(t) if learner.trains(t) else None

@@ -101,9 +101,10 @@ def evenly(sizes: list[int], budget: int) -> list[int]:
     quota = [0] * len(sizes)
     left = min(budget, sum(sizes))
     while left:
-        open_ = [i for i, n in enumerate(sizes) if quota[i] < n]
-        for i in open_[:left] if left < len(open_) else open_:
-            step = min(max(1, left // len(open_)), sizes[i] - quota[i], left)
+        room = [i for i, n in enumerate(sizes) if quota[i] < n]
+        share = max(1, left // len(room))
+        for i in room:
+            step = min(share, sizes[i] - quota[i], left)
             quota[i] += step
             left -= step
     return quota
@@ -114,6 +115,7 @@ def proportionally(sizes: list[int], budget: int) -> list[int]:
     total = sum(sizes)
     quota = [min(n, max(1, budget * n // total)) for n in sizes]
     while sum(quota) < min(budget, total):
-        i = min((i for i in range(len(sizes)) if quota[i] < sizes[i]), key=lambda i: (quota[i] / sizes[i], i))
-        quota[i] += 1
+        quota[min((i for i in range(len(sizes)) if quota[i] < sizes[i]), key=lambda i: (quota[i] / sizes[i], i))] += 1
+    while sum(quota) > budget and max(quota) > 1:
+        quota[max((i for i in range(len(sizes)) if quota[i] > 1), key=lambda i: (quota[i] / sizes[i], i))] -= 1
     return quota

@@ -20,16 +20,26 @@ INFO = StreamInfo(24, ((0, 2), (2, 4)))
 TRAIN = TrainParams(epochs=15, lr=0.005, weight_decay=0.0005, balance=True, node_batch=0, device="auto", threads=2)
 
 
+SHORT = {"iterations": 10, "encoders": 10, "width": 64, "net_width": 32, "epochs": 15, "pretrain_epochs": 5}  # where a method has them
+
+
 def _tasks() -> list[TaskData]:
+    """Return two tasks of nodes without edges, so that H = X."""
     rng = torch.Generator().manual_seed(0)
     y = torch.arange(60) % 2
-    return [TaskData(Task(k, 2 * k, 2 * k + 2), torch.rand(60, 24, generator=rng) + torch.eye(24)[2 * k + y], y + 2 * k, torch.ones(60))
-            for k in range(2)]
+    made = []
+    for k in range(2):
+        h = torch.rand(60, 24, generator=rng) + torch.eye(24)[2 * k + y]
+        extras = {"x_indptr": np.arange(0, 60 * 24 + 1, 24), "x_indices": np.tile(np.arange(24, dtype=np.int32), 60),
+                  "x_data": h.numpy().ravel(), "indptr": np.arange(61), "indices": np.arange(60, dtype=np.int32)}
+        made.append(TaskData(Task(k, 2 * k, 2 * k + 2), h, y + 2 * k, torch.ones(60), extras))
+    return made
 
 
 def _learn(name: str, device: torch.device, train: TrainParams) -> tuple[list[dict[str, np.ndarray]], dict[str, torch.Tensor]]:
     module = registry.load("taamctl.methods", name)
-    own = None if module.Params is None else bind(module.Params, read(PACKAGED)["methods"][name], name, [])
+    values = read(PACKAGED)["methods"][name]
+    own = None if module.Params is None else bind(module.Params, {**values, **{k: v for k, v in SHORT.items() if k in values}}, name, [])
     devices.pin(device, train.threads)
     method, tasks, states = module.Method(own, INFO, train, 1, device), _tasks(), []
     for k in range(2):
@@ -37,7 +47,7 @@ def _learn(name: str, device: torch.device, train: TrainParams) -> tuple[list[di
             method.learn(tuple(tasks[:k + 1]) if method.facts.sees == "all" else (tasks[k],))
         states.append(method.state() if method.trains(k) else {})
     method.load(method.shared(), states)
-    return states, dict(method.predict(QueryGraph(tasks[1].h, tasks[1].deg), 1).labels)
+    return states, dict(method.predict(QueryGraph(tasks[1].h, tasks[1].deg, tasks[1].extras), 1).labels)
 
 
 @pytest.mark.parametrize("device", DEVICES, ids=str)
