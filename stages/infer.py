@@ -43,8 +43,9 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             parts = {part: infer_part(learner, states, [features.query(k, part, needs) for k in range(features.info.num_tasks)],
                                       features.labels(part), profiles(features.means(part), routed), prototypes, routed.metric)
                      for part in ("val", "test")}
-            facts = {**json.loads(trained.attribute("facts")), "prototype_width": prototypes.shape[1], "routed": [routed.profile, routed.metric],
-                     "num_features": features.info.num_features, "settings": {"precompute": features.params, "train": trained.params}}
+            used = {"prototype_width": prototypes.shape[1], "routed": [routed.profile, routed.metric]}
+            facts = {**json.loads(trained.attribute("facts")), **used, "num_features": features.info.num_features,
+                     "settings": {"precompute": features.params, "train": trained.params}}
             bounds, names = features.info.bounds, features.read("classes/name")
 
         def fill(writer: artefacts.Writer) -> None:

@@ -65,10 +65,13 @@ def call(stage: str, *more: str, methods: tuple[str, ...] = ("finetune",), epoch
 
 
 def artefacts(outputs: Path) -> dict[str, bytes]:
-    """Return the bytes of every artefact below `outputs`: all files but sidecars, locks, temporary files and checkpoints."""
+    """Return the bytes of every artefact below `outputs`: all files but sidecars, locks, temporary files and checkpoints.
+
+    The figure of accuracy against time is drawn from the sidecars' seconds, which differ from run to run.
+    """
     return {str(p.relative_to(outputs)): p.read_bytes() for p in sorted(outputs.rglob("*"))
             if p.is_file() and not p.name.startswith(".") and not p.name.endswith(".provenance.json")
-            and ".checkpoints" not in p.parts}
+            and ".checkpoints" not in p.parts and not p.name.startswith("accuracy-time-")}
 
 
 def temporaries(outputs: Path) -> list[Path]:
