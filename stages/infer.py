@@ -52,9 +52,8 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             writer.attribute("facts", json.dumps(facts, sort_keys=True))
             writer.put("stream/bounds", bounds)
             writer.put("classes/name", names)
-            for part, arrays in parts.items():
-                for name, array in arrays.items():
-                    writer.put(f"{part}/{name}", array)
+            for path, array in ((f"{part}/{name}", a) for part, arrays in parts.items() for name, a in arrays.items()):
+                writer.put(path, array)
 
         artefacts.create(output, "infer", job.params, fill)
 
