@@ -100,7 +100,7 @@ def match_means(real: Sequence[torch.Tensor], synthetic: Sequence[torch.Tensor],
         s.requires_grad_(False)
 
 
-def _class_means(w: torch.Tensor, h: torch.Tensor, sizes: Sequence[int]) -> list[torch.Tensor]:
+def _class_means(w: torch.Tensor, h: torch.Tensor, sizes: list[int]) -> list[torch.Tensor]:
     """Return every class's mean of phi; E^T (1 / |E|) is the sum of normalised rows without writing them."""
     e = torch.mm(h, w.T).relu_()
     scale = 1 / e.norm(dim=1).clamp(min=1e-12)

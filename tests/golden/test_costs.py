@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from taamctl.core import registry
 from taamctl.core.types import StreamInfo
 from taamctl.evaluation import cost
 from taamctl.learning.params import TrainParams
+from taamctl.runtime.params import PACKAGED, bind, read
 
 # F, tasks, classes in the stream (two classes per task, a trailing single class dropped)
 SIZES = {"corafull": (8710, 35, 70), "arxiv": (128, 20, 40), "reddit": (602, 20, 40), "products": (100, 23, 46), "photo": (745, 4, 8),
@@ -20,31 +23,54 @@ CLASS_SIZES = {"citeseer": [264, 590, 668, 701, 596, 508], "photo": [369, 1686, 
                "computer": [436, 2142, 1414, 542, 5158, 308, 487, 818, 2156, 291],
                "wikics": [295, 667, 2153, 1933, 2679, 780, 413, 865, 492, 1424]}
 TRAIN = TrainParams(epochs=1, lr=0.005, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1)
-OWN = {"taam": {"profile": "release", "d_task": 6, "heads": 2, "rank": 4}, "taam_l": {"profile": "release", "d_task": 6, "heads": 2}}
+
+
+def make(method: str, features: int, tasks: int, **changes: Any) -> Any:
+    """Return a method object with the packaged parameters on a stream of two classes per task."""
+    module = registry.load("taamctl.methods", method)
+    faults: list[str] = []
+    own = bind(module.Params, {**read(PACKAGED)["methods"][method], **changes}, method, faults)
+    assert not faults
+    return module.Method(own, StreamInfo(features, tuple((2 * k, 2 * k + 2) for k in range(tasks))), TRAIN, 1, torch.device("cpu"))
+
+
+def taam_words(f: int, t: int, c: int) -> int:
+    """TAAM's total for D_task 6, 2 heads, rank 4: T (10F + 64), the classifier with bias, and the LayerNorm's 2F."""
+    return t * (10 * f + 64) + 257 * c + 2 * f
+
+
+def taam_l_words(f: int, t: int, c: int) -> int:
+    """The same without the factorisation."""
+    return t * (30 * f + 8) + 257 * c + 2 * f
+
+
+def rows_kept(class_sizes: np.ndarray, budget: int) -> int:
+    """The sum of min(budget, N_c)."""
+    return int(np.minimum(class_sizes, budget).sum())
+
 
 
 @pytest.mark.parametrize("dataset", sorted(SIZES))
 @pytest.mark.parametrize("method", ["taam", "taam_l"])
 def test_the_method_object_holds_what_the_paper_counts(dataset: str, method: str) -> None:
     f, t, c = SIZES[dataset]
-    module = registry.load("taamctl.methods", method)
-    info = StreamInfo(f, tuple((2 * k, 2 * k + 2) for k in range(t)))
-    made = module.Method(module.Params(**OWN[method]), info, TRAIN, 1, torch.device("cpu"))
-    counted = made.stored(np.ones(c, np.int64)).parameters
+    counted = make(method, f, t).stored(np.ones(c, np.int64)).parameters
     assert round(counted / 1e6, 4) == MILLIONS[dataset][method == "taam_l"]
-    closed = cost.taam_parameters if method == "taam" else cost.taam_l_parameters
-    assert counted == closed(f, t, c)
-
-
-def test_closed_forms_per_task() -> None:
-    assert cost.taam_parameters(745, 1, 2) - cost.taam_parameters(745, 0, 2) == 10 * 745 + 64
-    assert cost.taam_l_parameters(745, 1, 2) - cost.taam_l_parameters(745, 0, 2) == 30 * 745 + 8
+    assert counted == (taam_words if method == "taam" else taam_l_words)(f, t, c)
 
 
 @pytest.mark.parametrize(("dataset", "millions"), [("corafull", 1.7949), ("wikics", 0.0098)])
 def test_tpp(dataset: str, millions: float) -> None:
-    f, t, _ = SIZES[dataset]
-    assert round(cost.tpp_parameters(f, t) / 1e6, 4) == millions
+    f, t, c = SIZES[dataset]
+    counted = make("tpp", f, t).stored(np.ones(c, np.int64)).parameters
+    assert counted == (t - 1) * (2 * 3 * f + 3) + t * (256 * 2 + 2)
+    assert round(counted / 1e6, 4) == millions
+
+
+def test_one_modulator_is_counted_once_and_none_not_at_all() -> None:
+    assert make("taam_one_nsm", 745, 4).stored(np.ones(8, np.int64)).parameters == 10 * 745 + 64 + 257 * 8 + 2 * 745
+    assert make("taam_no_nsm", 745, 4).stored(np.ones(8, np.int64)).parameters == 257 * 8
+    assert make("taam_own_heads", 745, 4).stored(np.ones(8, np.int64)).parameters == taam_words(745, 4, 8)
 
 
 def train_sizes(dataset: str) -> np.ndarray:
@@ -54,7 +80,14 @@ def train_sizes(dataset: str) -> np.ndarray:
 @pytest.mark.parametrize(("dataset", "kept"), [("photo", (480, 800, 2819, 4411)), ("computer", (600, 1000, 3236, 5574)),
                                                ("citeseer", (360, 600, 1973, 1993)), ("wikics", (600, 1000, 3519, 5960))])
 def test_rows_of_replay_methods(dataset: str, kept: tuple[int, ...]) -> None:
-    assert tuple(cost.rows_kept(train_sizes(dataset), b) for b in (60, 100, 400, 1000)) == kept
+    sizes = train_sizes(dataset)
+    assert tuple(rows_kept(sizes, b) for b in (60, 100, 400, 1000)) == kept
+    f, t, _ = SIZES[dataset]
+    for method, budget, rows in zip(("delome", "ssm", "pdgnns", "ergnn"), (60, 100, 400, 1000), kept, strict=True):
+        assert make(method, f, t).params.budget == budget, "the packaged budget is the one that the cost table implies"
+        assert make(method, f, t).stored(sizes).rows == rows
+    assert make("cat", f, t).stored(sizes).rows == make("puma", f, t).stored(sizes).rows <= 60 * 2 * t
+    assert make("gem", f, t).stored(sizes).rows == 100 * t
 
 
 @pytest.mark.parametrize(("rows", "f", "millions"), [(5960, 300, 1.7999), (1000, 300, 0.3020), (3519, 300, 1.0627), (600, 300, 0.1812),
@@ -66,8 +99,15 @@ def test_cost_of_stored_rows(rows: int, f: int, millions: float) -> None:
 
 def test_joint_and_oracle_store_every_training_row() -> None:
     sizes = train_sizes("wikics")
-    info = StreamInfo(300, tuple((2 * k, 2 * k + 2) for k in range(5)))
     for name in ("joint", "oracle"):
-        module = registry.load("taamctl.methods", name)
-        made = module.Method(module.Params(stages="last"), info, TRAIN, 1, torch.device("cpu"))
-        assert round(cost.paper(0, made.stored(sizes).rows, 300) / 1e6, 4) == 2.1191
+        assert round(cost.paper(0, make(name, 300, 5).stored(sizes).rows, 300) / 1e6, 4) == 2.1191
+
+
+@pytest.mark.parametrize("method", ["lwf", "mas", "ewc", "twp"])
+def test_what_regularisation_keeps_is_left_out_by_papers_and_counted_in_full(method: str) -> None:
+    made = make(method, 745, 4).stored(np.ones(8, np.int64))
+    net = 256 * 745 + 8 * 256
+    assert (made.parameters, made.rows, made.net) == (0, 0, net)
+    assert made.uncounted == {"lwf": net, "mas": 2 * net + 2, "ewc": 2 * net, "twp": 2 * net}[method]
+    assert cost.paper(made.parameters, made.rows, 745) == 0
+    assert cost.full(made.parameters, made.rows, 745, made.uncounted, 0) == made.uncounted

@@ -124,7 +124,7 @@ def test_nothing_outside_the_training_part_reaches_it(seed: int, part: str) -> N
 
 def _taam(profile: str) -> tuple[type, object, StreamInfo, list[TaskData], list[QueryGraph]]:
     module = registry.load("taamctl.methods", "taam")
-    params = module.Params(profile=profile, d_task=6, heads=2, rank=4)
+    params = module.Params(profile=profile, d_task=6, heads=2, rank=4, layer_norm=True, residual=True)
     rng = torch.Generator().manual_seed(0)
     info = StreamInfo(12, ((0, 2), (2, 4), (4, 6)))
     tasks, queries = [], []
