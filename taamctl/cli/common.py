@@ -33,7 +33,7 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
     """Read and check the parameters before any work, and return what every stage needs.
 
     Given data sets, methods and seeds replace those of the `run` section. `check_methods` also checks the methods' own sections,
-    which imports them; `profile` sets the profile of every method that has one.
+    which imports them; `profile` sets the profile of every method that has it.
     """
     from taamctl.core import registry
     from taamctl.core.errors import TaamctlError
@@ -82,13 +82,14 @@ def _warn_of_other_code() -> None:
 
 
 def _set_profile(tree: dict[str, Any], methods: dict[str, type[Any] | None], profile: str) -> None:
-    """Set the profile of every method of the run that has one."""
+    """Set the profile of every method of the run that has it; where none has, of all that have any: the check then says which exist."""
     from taamctl.core.errors import TaamctlError
 
-    having = [name for name, cls in methods.items() if "profile" in getattr(cls, "__dataclass_fields__", {})]
+    fields = {name: getattr(cls, "__dataclass_fields__", {}).get("profile") for name, cls in methods.items()}
+    having = {name: field.metadata.get("choices") or () for name, field in fields.items() if field is not None}
     if not having:
         raise TaamctlError(f"--profile {profile}: none of {', '.join(methods)} has profiles", "leave it out, or add --method taam")
-    for name in having:
+    for name in [n for n, choices in having.items() if profile in choices] or list(having):
         if isinstance(tree.get("methods"), dict) and isinstance(tree["methods"].get(name), dict):
             tree["methods"][name]["profile"] = profile
 

@@ -475,3 +475,13 @@ def test_a_traceback_is_shown_only_when_asked_for(arguments: tuple[str, ...], su
     assert shown.code != 0
     assert "Traceback (most recent call last)" in shown.err
     assert "TaamctlError" in shown.err
+
+
+def test_a_profile_is_set_where_a_method_has_it_and_left_elsewhere(tmp_path: Path, support: ModuleType) -> None:
+    done = support.taamctl(tmp_path, *support.call("run", "--profile", "strict_gcil", "--json", "--quiet",
+                                                   methods=("taam", "twp", "finetune"), epochs=1))
+    assert done.code == 0, done.err
+    assert {r["method"]: r["profile"] for r in json.loads(done.out)} == {"taam": "strict_gcil", "twp": "release", "finetune": ""}
+    wrong = support.taamctl(tmp_path, *support.call("run", "--profile", "txt", methods=("taam", "twp")))
+    assert wrong.code == 2
+    assert "did you mean text" in wrong.err
