@@ -481,7 +481,7 @@ def test_a_profile_is_set_where_a_method_has_it_and_left_elsewhere(tmp_path: Pat
     done = support.taamctl(tmp_path, *support.call("run", "--profile", "strict_gcil", "--json", "--quiet",
                                                    methods=("taam", "twp", "finetune"), epochs=1))
     assert done.code == 0, done.err
-    assert {r["method"]: r["profile"] for r in json.loads(done.out)} == {"taam": "strict_gcil", "twp": "release", "finetune": ""}
+    assert {r["method"]: r["profile"] for r in support.strict_json(done.out)} == {"taam": "strict_gcil", "twp": "release", "finetune": ""}
     wrong = support.taamctl(tmp_path, *support.call("run", "--profile", "txt", methods=("taam", "twp")))
     assert wrong.code == 2
     assert "did you mean text" in wrong.err
