@@ -54,7 +54,7 @@ def test_wrong_calls_are_refused_before_any_work(tmp_path: Path, support: Module
                             (("main", "--set", "train.epochs=0"), "train.epochs")):
         done = support.taamctl(tmp_path, "reproduce", *arguments)
         assert done.code == 2
-        errors, hints = support.error_lines(done)
+        errors, _ = support.error_lines(done)
         assert len(errors) == 1
         assert said in done.err
         assert not (tmp_path / "outputs").exists()
