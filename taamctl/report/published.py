@@ -109,7 +109,7 @@ def _parse(text: str) -> tuple[Printed | None, Printed | None]:
 
 
 def verdict(printed: Printed | None, ours: float | None, std: float, metric: str, entry: int | None) -> str:
-    """Return `reproduced`, `explained`, `not reproduced`, `not printed` or `no run`.
+    """Return `reproduced`, `explained`, `not reproduced`, `not printed` or `not defined`.
 
     An accuracy is reproduced within two points, or within two deviations of both sides together; a cost where it rounds to the
     printed digits. What differs is explained only where an entry of the register accounts for it.
@@ -118,7 +118,7 @@ def verdict(printed: Printed | None, ours: float | None, std: float, metric: str
         ours, std: in the unit of the printed number.
     """
     if ours is None or math.isnan(ours):
-        return "no run"
+        return "not defined"
     if printed is None:
         return "not printed"
     slack = 0.51 * 10 ** -printed.decimals if metric == "cost" else max(TOLERANCE, 2 * math.hypot(printed.std, std))

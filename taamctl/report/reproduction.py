@@ -59,7 +59,7 @@ def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> 
 
 def counts(records: Sequence[Record]) -> str:
     """Return how many cells have which verdict, in words."""
-    verdicts = ("reproduced", "explained", "not reproduced", "not printed", "no data", "no run")
+    verdicts = ("reproduced", "explained", "not reproduced", "not printed", "no data", "not defined")
     found = {v: sum(r["verdict"] == v for r in records) for v in verdicts}
     return ", ".join(f"{n} {v}" for v, n in found.items() if n)
 

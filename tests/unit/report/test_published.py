@@ -51,8 +51,8 @@ def test_spot_checks_against_the_printed_tables() -> None:
     (Printed(96.2, 0.4), 94.1, 0.0, "aa", None, "not reproduced"),
     (Printed(96.2, 0.4), 94.1, 0.0, "aa", 3, "explained"),
     (Printed(30.6, 7.2), 17.0, 3.0, "aa", None, "reproduced"),
-    (Printed(30.6, 7.2), None, 0.0, "aa", None, "no run"),
-    (Printed(30.6, 7.2), float("nan"), 0.0, "aa", None, "no run"),
+    (Printed(30.6, 7.2), None, 0.0, "aa", None, "not defined"),
+    (Printed(30.6, 7.2), float("nan"), 0.0, "aa", None, "not defined"),
     (None, 50.0, 0.0, "aa", 3, "not printed"),
     (Printed(0.02, 0, 2), 0.0185, 0.0, "cost", None, "reproduced"),
     (Printed(3.0861, 0, 4), 3.0863, 0.0, "cost", None, "not reproduced")])
@@ -111,3 +111,12 @@ def test_cells_tables_and_latex() -> None:
     assert r"A \& B\_1" in tex
     assert tex.count(r"\\") == 3
     assert "photo & reddit" in tex
+
+
+def test_a_printed_af_that_the_legacy_one_meets_is_explained_by_it() -> None:
+    row = next(r for r in published.rows("main") if r.row == "Finetuning")
+    assert reproduce._record(row, "photo", "af", 94.7, 0.5, legacy=(36.6, 0.5))["verdict"] == "explained"
+    assert reproduce._record(row, "photo", "af", 94.7, 0.5, legacy=(60.0, 0.5))["verdict"] == "not reproduced"
+    assert reproduce._record(row, "photo", "af", 38.0, 0.5, legacy=(60.0, 0.5))["verdict"] == "reproduced"
+    assert reproduce._record(row, "photo", "af", None, 0.0)["verdict"] == "not defined"
+    assert reproduce._record(row, "photo", "af", None, 0.0, missing=True)["verdict"] == "no data"
