@@ -13,7 +13,7 @@ from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.params import canonical
 
 CODE = ("core", "runtime", "evaluation", "stages/eval.py")
-ARRAYS = ("y", "task", "decision", "margin", "legacy", *SCOPES)
+ARRAYS = ("y", "task", "decision", "margin", "legacy", "grid", *SCOPES)
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:

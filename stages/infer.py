@@ -39,11 +39,10 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             shared, states = model_store.read(trained)
             learner.load(shared, states)
             routed, needs = params.routed(learner.facts.routing), learner.facts.query_needs
-            prototypes = profiles(features.means("train"), routed)
+            prototypes = features.means("train")
             parts = {part: infer_part(learner, states, [features.query(k, part, needs) for k in range(features.info.num_tasks)],
-                                      features.labels(part), profiles(features.means(part), routed), prototypes, routed.metric)
-                     for part in ("val", "test")}
-            used = {"prototype_width": prototypes.shape[1], "routed": [routed.profile, routed.metric]}
+                                      features.labels(part), features.means(part), prototypes, routed) for part in ("val", "test")}
+            used = {"prototype_width": profiles(prototypes, routed).shape[1], "routed": [routed.profile, routed.metric]}
             facts = {**json.loads(trained.attribute("facts")), **used, "num_features": features.info.num_features,
                      "settings": {"precompute": features.params, "train": trained.params}}
             bounds, names = features.info.bounds, features.read("classes/name")

@@ -11,6 +11,7 @@ from taamctl.core.types import SCOPES, Array
 from taamctl.evaluation import cost, matrix
 
 AVERAGINGS = ("balanced", "micro")
+ROUTINGS = ("amp/cosine", "amp/euclid", "ls/cosine", "ls/euclid")
 
 
 def scope_summary(y: Array, task: Array, predicted: Array, bounds: Array) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str) -> dict[
     """Return one part's summary.
 
     Args:
-        arrays: y, task, decision, margin, legacy and one array per scope, as in the `infer` artefact. `legacy_af` explains printed
+        arrays: y, task, decision, margin, legacy, grid and one array per scope, as in the `infer` artefact. `legacy_af` explains printed
             values only: the final model stands in for every stage's model.
         kind: how the method gets its task IDs: `inferred`, `given` or `none`.
     """
@@ -41,6 +42,7 @@ def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str) -> dict[
                       for averaging in AVERAGINGS},
         "class_recall": {scope: matrix.class_recall(y, arrays[scope][-1], int(bounds[-1][1])) for scope in SCOPES},
         "task_id": {"kind": kind, "accuracy": accuracy[-1], "accuracy_by_stage": accuracy, "decisions": choice,
+                    "grid": dict(zip(ROUTINGS, arrays["grid"], strict=True)),
                     "smallest_margin": np.nanmin(margins) if (~np.isnan(margins)).any() else np.nan},
     }
 

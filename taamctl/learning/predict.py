@@ -10,6 +10,7 @@ import torch
 from taamctl.core.types import SCOPES, Array, QueryGraph
 from taamctl.learning import task_id
 from taamctl.learning.method import Method, State
+from taamctl.learning.params import InferParams
 
 
 def predict_stream(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array) -> dict[str, Array]:
@@ -59,17 +60,19 @@ def predict_legacy(method: Method, states: Sequence[State], queries: Sequence[Qu
     return out
 
 
-def infer_part(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], labels: Sequence[Array], profiles: Array,
-               prototypes: Array, metric: str) -> dict[str, Array]:
+def infer_part(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], labels: Sequence[Array], means: task_id.Means,
+               prototypes: task_id.Means, params: InferParams) -> dict[str, Array]:
     """Decide the task of every query graph of a part and predict it; return the arrays of an `infer` artefact's part.
 
     Args:
         queries, labels: of T tasks; the labels are passed through, no decision or prediction reads them.
-        profiles: [T, D] of the query graphs. prototypes: [T, D] of the training parts.
+        means: of the query graphs. prototypes: of the training parts.
+        params: with profile and metric resolved.
     """
     t = len(queries)
-    made = task_id.given(t) if method.facts.task_id == "given" else task_id.decide(profiles, prototypes, metric)
+    compared = task_id.profiles(means, params), task_id.profiles(prototypes, params)
+    made = task_id.given(t) if method.facts.task_id == "given" else task_id.decide(*compared, params.metric)
     predicted = predict_stream(method, states, queries, made.choice)
     return {"y": np.concatenate(labels), "task": np.repeat(np.arange(t), [len(y) for y in labels]), "decision": made.choice,
-            "similarity": made.similarity, "margin": made.margin, **predicted,
+            "similarity": made.similarity, "margin": made.margin, **predicted, "grid": task_id.grid(means, prototypes, params),
             "legacy": predict_legacy(method, states, queries, made.choice)}

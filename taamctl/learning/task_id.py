@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.learning.params import InferParams
+
+Means = Sequence[tuple[Array, Array] | None]  # per graph: hop means [J, F] and LS means [2, F]; None without a node
 
 
 def amp_weights(hop: int, alpha: float) -> Array:
@@ -44,7 +46,7 @@ def profile(hop_mean: Array, ls_mean: Array, params: InferParams) -> Array:
     return np.concatenate(blocks)
 
 
-def profiles(means: Sequence[tuple[Array, Array] | None], params: InferParams) -> Array:
+def profiles(means: Means, params: InferParams) -> Array:
     """Return the profiles of T graphs as [T, D] float64; NaN for a graph without a node (None)."""
     made = [None if m is None else profile(*m, params) for m in means]
     width = next(len(p) for p in made if p is not None) if any(p is not None for p in made) else 1
@@ -96,6 +98,26 @@ def decide(queries: Array, prototypes: Array, metric: str) -> Decisions:
                 second, first = np.partition(seen, -2)[-2:]
                 margin[stage, j] = first - second
     return Decisions(choice, scores, margin)
+
+
+GRID = (("amp", "cosine"), ("amp", "euclid"), ("ls", "cosine"), ("ls", "euclid"))
+
+
+def grid(queries: Means, prototypes: Means, params: InferParams) -> Array:
+    """Return the share of right decisions after the last task for every profile and metric of `GRID`, [4] float64.
+
+    It depends on the features alone, not on any method: what of a difference is the profile's, and what the metric's.
+
+    Args:
+        queries, prototypes: means of the query graphs and of the training parts.
+    """
+    out = []
+    for kind, metric in GRID:
+        chosen = replace(params, profile=kind, metric=metric)
+        last = decide(profiles(queries, chosen), profiles(prototypes, chosen), metric).choice[-1]
+        made = last >= 0
+        out.append(float((last == np.arange(len(last)))[made].mean()) if made.any() else np.nan)
+    return np.array(out)
 
 
 def given(num_tasks: int) -> Decisions:

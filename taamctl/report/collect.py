@@ -56,6 +56,7 @@ def _row(made: Mapping[str, Any], part: str, sha256: str) -> dict[str, Any]:
         "task_id_kind": made["task_id_kind"],
         "task_id_accuracy": chosen["task_id"]["accuracy"] if made["task_id_kind"] == "inferred" else None,
         "task_id": "/".join(made["routed"]) if made["task_id_kind"] == "inferred" else made["task_id_kind"],
+        "task_id_grid": chosen["task_id"]["grid"],
         "parameters": made["parameters"], "flags": made["flags"], "sha256": sha256,
         "settings": {**made["settings"], "train": {k: v for k, v in made["settings"]["train"].items() if k != "seed"}},
     }
@@ -123,6 +124,7 @@ def over_seeds(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for scope in members[0]["aa_by_scope"]:
             row[f"aa_{scope}"], row[f"aa_{scope}_std"] = mean_std([m["aa_by_scope"][scope] for m in members])
         row["parameters"] = members[0]["parameters"]
+        row["task_id_grid"] = members[0]["task_id_grid"]  # of the features: the same for all seeds
         row["flags"] = members[0]["flags"]
         row["matrix"] = _mean_matrix([m["matrix"] for m in members])
         row["sha256"] = [m["sha256"] for m in members]

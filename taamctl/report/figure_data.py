@@ -146,7 +146,8 @@ def first_task(evidence: Evidence) -> Table:
 
 
 def task_ids(evidence: Evidence) -> Table:
-    """Return task-ID accuracy per task profile and metric, over the rows that were routed so; no value where there is none."""
+    """Return task-ID accuracy per task profile and metric: of the rows that were routed so, else of the profiles alone."""
+    alone: Mapping[str, float | None] = next((row["task_id_grid"] for row in evidence.rows if row.get("task_id_grid")), {})
     routed: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for row, label in _named(evidence):
         if row["task_id_kind"] == "inferred" and row["task_id_accuracy"] is not None:
@@ -157,8 +158,9 @@ def task_ids(evidence: Evidence) -> Table:
     lines: list[tuple[Any, ...]] = []
     for profile, metric in itertools.product(profiles, metrics):
         found = routed.get((profile, metric), [])
-        values = [value for value, _ in found]
-        lines.append((profile, metric, len(found), *((mean_std(list(values))[0], min(values), max(values)) if found else (None,) * 3),
+        without = alone.get(f"{profile}/{metric}")
+        values = [value for value, _ in found] or ([] if without is None else [without])
+        lines.append((profile, metric, len(found), *((mean_std(list(values))[0], min(values), max(values)) if values else (None,) * 3),
                       "; ".join(label for _, label in found)))
     return Table(("profile", "metric", "rows", "task_id_accuracy", "lowest", "highest", "labels"), tuple(lines))
 
@@ -197,7 +199,8 @@ KINDS: dict[str, Kind] = {
                        "Both after the last task. On the dashed line both are equal; below it the first task is worse. Bars: ± one "
                        "population standard deviation over seeds.", first_task),
     "task-id": Kind("task-ID accuracy by task profile and metric",
-                    "Share of right decisions after the last task; where rows of one cell differ, their mean and range.", task_ids),
+                    "Share of right decisions after the last task; where rows of one cell differ, their mean and range; without a row, "
+                    "of the profiles alone.", task_ids),
     "accuracy-time": Kind("accuracy against training time",
                           "Wall seconds of training as the runs' sidecars record them: they hold for those machines and differ from run "
                           "to run. A resumed training counts from its last start, and the first in a process loads the libraries too. "

@@ -189,9 +189,10 @@ def _task_ids(table: Table, evidence: Evidence) -> Figure:
     for (i, p), (j, m) in ((a, b) for a in enumerate(profiles) for b in enumerate(metrics)):
         cell = cells[p, m]
         text = "not run"
-        if cell["rows"]:
+        if cell["task_id_accuracy"] is not None:
             spread = "" if cell["lowest"] == cell["highest"] else f"\n{100 * cell['lowest']:.1f} to {100 * cell['highest']:.1f}"
-            text = f"{values[i, j]:.1f} %{spread}\n{cell['rows']} row{'s' if cell['rows'] > 1 else ''}"
+            rows = f"{cell['rows']} row{'s' if cell['rows'] > 1 else ''}" if cell["rows"] else "no row"
+            text = f"{values[i, j]:.1f} %{spread}\n{rows}"
         axis.text(j, i, text, ha="center", va="center", fontsize=FONT, color="white" if values[i, j] < 55 else "black")
     axis.set_xticks(range(len(metrics)), [m or "none" for m in metrics])
     axis.set_yticks(range(len(profiles)), profiles)

@@ -79,8 +79,10 @@ KINDS: dict[str, Kind] = {
         "{part}/all_seen": Entry("int32", ("stage", "N"), "predicted class over all classes seen; -1: no prediction"),
         "{part}/up_to_task": Entry("int32", ("stage", "N"), "predicted class up to the chosen task's last class"),
         "{part}/task_only": Entry("int32", ("stage", "N"), "predicted class among the chosen task's classes"),
-        "{part}/legacy": Entry("int32", ("stage", "N"), "the final model's predicted class among the classes seen at a stage: what the "
-                                                        "released test pass evaluates; only to explain printed AF values"),
+        "{part}/grid": Entry("float64", ("routing",), "share of right task IDs after the last task by AMP and cosine, AMP and Euclid, "
+                                                      "LS and cosine, LS and Euclid: from the profiles alone"),
+        "{part}/legacy": Entry("int32", ("stage", "N"), "the final model's predicted class among the classes seen at a stage: what "
+                                                        "the released test pass evaluates; only to explain printed AF values"),
     }),
 }
 

@@ -23,7 +23,7 @@ def _run(method: str, seed: int, matrix: list[list[float | None]], **changed: An
             "averaging": "balanced", "unit": "graph", "protocol": "grouped", "split": "60/20/20 per class", "aa": curve[-1], "af": 0.1,
             "bwt": -0.1, "legacy_af": 0.1, "aa_curve": curve, "matrix": matrix, "aa_by_scope": dict.fromkeys(SCOPES, curve[-1]),
             "af_by_scope": dict.fromkeys(SCOPES, 0.1), "task_id_kind": "inferred", "task_id_accuracy": 1.0, "task_id": "amp/cosine",
-            "parameters": {"extra_paper": 300, "extra_full": 330}, "flags": [], "settings": {"train": {}},
+            "parameters": {"extra_paper": 300, "extra_full": 330}, "flags": [], "settings": {"train": {}}, "task_id_grid": {},
             "sha256": f"{method} {seed}", **changed}
 
 
@@ -77,6 +77,13 @@ def test_the_task_id_file_has_all_four_cells_and_says_which_were_not_run(evidenc
     assert (cells["amp", "cosine"]["task_id_accuracy"], cells["ls", "euclid"]["task_id_accuracy"]) == ("1.0", "0.25")
     assert cells["amp", "euclid"]["rows"] == "0"
     assert cells["amp", "euclid"]["task_id_accuracy"] == ""
+
+
+def test_a_cell_without_a_row_shows_what_the_profiles_alone_give() -> None:
+    grid = {"amp/cosine": 1.0, "amp/euclid": 0.75, "ls/cosine": 1.0, "ls/euclid": 0.25}
+    cells = {(r["profile"], r["metric"]): r for r in _numbers("task-id", _evidence([_run("a", 1, [[0.5]], task_id_grid=grid)]))}
+    assert {k: float(v["task_id_accuracy"]) for k, v in cells.items()} == {tuple(k.split("/")): v for k, v in grid.items()}
+    assert [cells[k]["rows"] for k in (("amp", "cosine"), ("ls", "euclid"))] == ["1", "0"]
 
 
 def test_rows_of_one_cell_give_mean_and_range_and_a_third_profile_is_added() -> None:

@@ -24,7 +24,7 @@ EVIL = "<script>alert('x')</script>"
 def _run(method: str = "taam", title: str = "TAAM", dataset: str = "synthetic") -> dict[str, Any]:
     return {"dataset": dataset, "method": method, "title": title, "profile": "", "seed": 1, "part": "test", "scope": "all_seen",
             "averaging": "balanced", "unit": "graph", "protocol": "grouped", "split": "60/20/20 per class", "aa": 0.85, "af": 0.1,
-            "bwt": -0.1, "legacy_af": 0.1, "aa_curve": [0.9, 0.85], "matrix": [[0.9, None], [0.8, 0.9]],
+            "bwt": -0.1, "legacy_af": 0.1, "task_id_grid": {}, "aa_curve": [0.9, 0.85], "matrix": [[0.9, None], [0.8, 0.9]],
             "aa_by_scope": dict.fromkeys(SCOPES, 0.85), "af_by_scope": dict.fromkeys(SCOPES, 0.1), "task_id_kind": "inferred",
             "task_id_accuracy": 1.0, "task_id": "amp/cosine", "parameters": {"extra_paper": 300, "extra_full": 330}, "flags": [],
             "settings": {"train": {}}, "sha256": f"{dataset}{method}".ljust(20, "0")}
@@ -139,7 +139,7 @@ def test_a_verdict_file_that_is_broken_or_of_another_shape_is_named(tmp_path: Pa
 def _evaluate(root: Path, dataset: str, seconds: float | None) -> None:
     """Write an eval.json as the stage of that name does, and the sidecar of the training behind it."""
     scope = {"aa": 0.85, "af": 0.1, "bwt": -0.1, "aa_curve": [0.9, 0.85], "matrix": [[0.9, None], [0.8, 0.9]]}
-    part = {"scopes": {s: {"balanced": scope} for s in SCOPES}, "legacy_af": {"balanced": 0.1}, "task_id": {"accuracy": 1.0}}
+    part = {"scopes": {s: {"balanced": scope} for s in SCOPES}, "legacy_af": {"balanced": 0.1}, "task_id": {"accuracy": 1.0, "grid": {}}}
     made = {"dataset": dataset, "method": "taam", "title": EVIL, "profile": "", "seed": 1, "scope": "all_seen", "averaging": "balanced",
             "unit": "graph", "protocol": "grouped", "split": "60/20/20", "task_id_kind": "inferred", "routed": ["amp", "cosine"],
             "parameters": {"extra_paper": 300, "extra_full": 330}, "flags": [], "settings": {"train": {}},

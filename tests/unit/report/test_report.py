@@ -12,7 +12,7 @@ from taamctl.report import collect, figure_data, figures, render
 def _run(seed: int, aa: float, af: float | None = 0.0) -> dict:
     return {"dataset": "d", "method": "m", "title": "M", "profile": "release", "seed": seed, "part": "test", "scope": "up_to_task",
             "averaging": "balanced", "unit": "graph", "protocol": "grouped", "split": "60/20/20", "aa": aa, "af": af,
-            "bwt": None if af is None else -af, "legacy_af": 0.0,
+            "bwt": None if af is None else -af, "legacy_af": 0.0, "task_id_grid": {},
             "aa_curve": [aa], "matrix": [[aa, None], [aa, aa]], "aa_by_scope": dict.fromkeys(("all_seen", "up_to_task", "task_only"), aa),
             "task_id_kind": "inferred", "task_id_accuracy": 1.0, "task_id": "amp/cosine",
             "parameters": {"extra_paper": 1234567, "extra_full": 2}, "flags": [],
