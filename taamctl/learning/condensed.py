@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 
+import numpy as np
 import torch
 from torch.nn import functional
 
-from taamctl.core.seeding import torch_generator
+from taamctl.core.seeding import numpy_generator, torch_generator
 from taamctl.core.types import Array, TaskData
 from taamctl.learning import condense, graph, loop, memory
 from taamctl.learning.method import Stored
@@ -22,7 +23,7 @@ class CondensedMethod(ReplayMethod):
     include_current = True
 
     @abstractmethod
-    def condense(self, real: list[torch.Tensor], made: list[torch.Tensor], generator: torch.Generator) -> None:
+    def condense(self, real: list[torch.Tensor], made: list[torch.Tensor], generator: np.random.Generator) -> None:
         """Move the condensed rows, in place.
 
         Args:
@@ -34,8 +35,7 @@ class CondensedMethod(ReplayMethod):
         """Return the passes over the memory."""
         return int(self.params.epochs)
 
-    @property
-    def steps(self) -> int:
+    def steps(self, stage: int) -> int:
         """Return encoders and epochs."""
         return self.epochs + int(self.params.encoders)
 
@@ -46,7 +46,7 @@ class CondensedMethod(ReplayMethod):
         quota = memory.proportionally([len(rows) for _, rows, _ in found], self.params.budget * len(data.task.classes))
         made = [condense.start_rows(rows, m, generator, lambda r: graph.raw_rows(data.extras, r, self.info.num_features)).to(self.device)
                 for (_, rows, _), m in zip(found, quota, strict=True)]
-        self.condense([data.h[rows] for _, rows, _ in found], made, generator)
+        self.condense([data.h[rows] for _, rows, _ in found], made, numpy_generator(self.seed, "encoders", data.task.index))
         y = torch.cat([torch.full((m,), c, device=self.device) for (c, _, _), m in zip(found, quota, strict=True)])
         return {"x": torch.cat(made), "y": y}
 

@@ -97,9 +97,8 @@ class Method(ABC):
         """Return the epochs of one stage, the width of its loss history."""
         return self.train.epochs
 
-    @property
-    def steps(self) -> int:
-        """Return how often one stage calls `progress.advance`."""
+    def steps(self, stage: int) -> int:
+        """Return how many steps of progress a stage reports."""
         return self.epochs
 
     def trains(self, stage: int) -> bool:

@@ -93,7 +93,7 @@ class ModulatedMethod(Method):
                                torch_generator(self.seed, "batches", k), progress, self.device)
         else:
             history = np.array([float(objective(None))], np.float32)
-            progress.advance(self.steps)
+            progress.advance(self.steps(k))
         self._latest = ({n: w.detach() for n, w in weights.items()}, (new[0].detach(), new[1].detach()))
         if k == len(self.modulators):
             self.modulators.append(self._latest[0])

@@ -51,17 +51,16 @@ class PromptedMethod(Method):
         """Return how the backbone came about."""
         return "random backbone" if self.params.pretrain == "none" else str(self.params.pretrain)
 
-    @property
-    def steps(self) -> int:
-        """Return the epochs of a stage; pre-training comes on top, once."""
-        return self.epochs
+    def steps(self, stage: int) -> int:
+        """Return the epochs of a stage, and those of pre-training with the first."""
+        return self.epochs + (self.params.pretrain_epochs if stage == 0 and self.params.pretrain == "grace" else 0)
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Train a prompt and a head; pre-train the backbone first where this is the first task."""
         data, k = tasks[-1], tasks[-1].task.index
         h, y = data.h.to(self.device), data.y.to(self.device)
         if k == 0 and self.params.pretrain == "grace":
-            self._pretrain(data, h)
+            self._pretrain(data, h, progress)
         generator = torch_generator(self.seed, "prompt", k)
         trained = {n: t.to(self.device).requires_grad_() for n, t in {**self._draw_prompt(k, generator), **self._draw_head(k)}.items()}
         weights = loss.node_weights(y, self.info.num_classes, self.balanced and self.train.balance)
@@ -79,12 +78,12 @@ class PromptedMethod(Method):
             self._latest |= {"backbone/w1": self._backbone.w1, "backbone/w2": self._backbone.w2}
         return history
 
-    def _pretrain(self, data: TaskData, h: torch.Tensor) -> None:
+    def _pretrain(self, data: TaskData, h: torch.Tensor, progress: Progress) -> None:
         p, e = self.params, data.extras
         x = graph.raw_rows(e, torch.arange(len(h)), h.shape[1]).to(self.device)
         self._backbone = grace.pretrain(self._backbone, h, x, graph.adjacency(e), self.info.hops, epochs=p.pretrain_epochs,
                                         drop_edge=p.drop_edge, drop_feature=p.drop_feature,
-                                        generator=torch_generator(self.seed, "pretrain"), progress=SILENT)
+                                        generator=torch_generator(self.seed, "pretrain"), progress=progress)
 
     def _draw_prompt(self, k: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
         f, p = self.info.num_features, self.params.prompts

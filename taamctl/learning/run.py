@@ -41,7 +41,7 @@ def train_stream(make: Callable[[], Method], load_task: Callable[[int], TaskData
     info = first.info
     stages = [t for t in range(info.num_tasks) if first.trains(t)]
     done = [t for t in stages if checkpoints.load(t) is not None]
-    progress.start("train", first.steps * len(stages))
+    progress.start("train", sum(first.steps(t) for t in stages))
     states: list[State] = []
     training: State = {}
     rows = 0
@@ -50,7 +50,7 @@ def train_stream(make: Callable[[], Method], load_task: Callable[[int], TaskData
         if saved is not None:
             state, training = saved[0], saved[1]
             rows += memory.rows_of(state)
-            progress.advance(first.steps)
+            progress.advance(first.steps(stage))
             progress.line(f"task {stage + 1}/{info.num_tasks}: taken from the checkpoint of an interrupted run")
         else:
             method = make()

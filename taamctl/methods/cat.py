@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 
 from taamctl.core.spec import param
@@ -35,7 +36,7 @@ class Method(CondensedMethod):
                                    needs=("x",), memory="condensed rows, b per class on average")
     params: Params
 
-    def condense(self, real: list[torch.Tensor], made: list[torch.Tensor], generator: torch.Generator) -> None:
+    def condense(self, real: list[torch.Tensor], made: list[torch.Tensor], generator: np.random.Generator) -> None:
         """Match class means under many encoders, one update each."""
         p = self.params
         condense.match_means(real, made, p.width, p.encoders, 1, p.condense_lr, True, generator, self.progress)

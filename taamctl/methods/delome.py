@@ -49,8 +49,7 @@ class Method(ReplayMethod):
         """Return the profile."""
         return self.params.profile
 
-    @property
-    def steps(self) -> int:
+    def steps(self, stage: int) -> int:
         """Return condensing iterations and epochs."""
         return self.epochs + self.params.iterations
 

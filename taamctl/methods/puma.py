@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 
 from taamctl.core.seeding import torch_generator
@@ -48,7 +49,7 @@ class Method(CondensedMethod):
         return Mlp.draw(self.info.num_features, self.info.num_classes, self.params.net_width, self.params.net_depth,
                         torch_generator(self.seed, "net", stage), self.device)
 
-    def condense(self, real: list[torch.Tensor], made: list[torch.Tensor], generator: torch.Generator) -> None:
+    def condense(self, real: list[torch.Tensor], made: list[torch.Tensor], generator: np.random.Generator) -> None:
         """Match class means under few wide encoders, several updates each."""
         p = self.params
         condense.match_means(real, made, p.width, p.encoders, p.updates, p.condense_lr, False, generator, self.progress)
