@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
+
+from taamctl.core.types import Array, StreamInfo
+from taamctl.learning.method import Stored
+from taamctl.learning.params import TrainParams
+from taamctl.learning.sequential import SequentialMethod, Tensors
 
 
 class Accumulator:
@@ -39,6 +45,26 @@ class Accumulator:
         """Install what `tensors` returned."""
         for name in ("a", "b"):
             setattr(self, name, [tensors[f"{name}/{i}"].clone() for i in range(len(self.a))])
+
+
+class PenalisedMethod(SequentialMethod):
+    """A sequential method with a penalty over all earlier tasks, kept as two sums whatever their number."""
+
+    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+        super().__init__(params, info, train, seed, device)
+        self.pull = Accumulator(self.net.parameters())
+
+    def kept(self) -> Tensors:
+        """Return the two sums."""
+        return {f"pull/{name}": t for name, t in self.pull.tensors().items()}
+
+    def restore(self, states: Sequence[Tensors]) -> None:
+        """Install the sums of the last stage."""
+        self.pull.restore({n.removeprefix("pull/"): t for n, t in states[-1].items() if n.startswith("pull/")})
+
+    def stored(self, class_sizes: Array) -> Stored:
+        """Return the two sums, which the papers do not count."""
+        return Stored(uncounted=2 * self.net_words, net=self.net_words)
 
 
 def gradients(value: torch.Tensor, weights: Sequence[torch.Tensor], *, graph: bool = False) -> list[torch.Tensor]:

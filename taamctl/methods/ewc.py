@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch.nn import functional
 
 from taamctl.core.spec import param
-from taamctl.core.types import Array, StreamInfo, TaskData
+from taamctl.core.types import TaskData
 from taamctl.learning import loop
-from taamctl.learning.method import Facts, Stored
-from taamctl.learning.params import TrainParams
-from taamctl.learning.penalty import Accumulator, gradients
-from taamctl.learning.sequential import SequentialMethod, Tensors
+from taamctl.learning.method import Facts
+from taamctl.learning.penalty import PenalisedMethod, gradients
 from taamctl.models.backbones import TrainableNet
 
 
@@ -28,7 +25,7 @@ class Params:
                         choices=("batch", "sample"))
 
 
-class Method(SequentialMethod):
+class Method(PenalisedMethod):
     """CE + lambda sum_i sum_p F_ip (theta_p - theta*_ip)^2 over all earlier tasks i, kept as two sums whatever their number.
 
     Source: Kirkpatrick et al. (2017), as in the CGLB benchmark (2022).
@@ -38,14 +35,10 @@ class Method(SequentialMethod):
                                    task_id="none")
     params: Params
 
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
-        super().__init__(params, info, train, seed, device)
-        self._pull = Accumulator(self.net.parameters())
-
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return cross-entropy plus penalty."""
         new = self.cross_entropy(data.h, data.y)
-        return lambda rows: new(rows) + self.params.strength * self._pull(self.net.parameters()), len(data.y)
+        return lambda rows: new(rows) + self.params.strength * self.pull(self.net.parameters()), len(data.y)
 
     def end(self, data: TaskData) -> None:
         """Add the task's Fisher information."""
@@ -53,7 +46,7 @@ class Method(SequentialMethod):
             fisher = [g ** 2 for g in gradients(self.cross_entropy(data.h, data.y)(None), self.net.parameters())]
         else:
             fisher = self._per_sample(data)
-        self._pull.add(fisher, self.net.parameters())
+        self.pull.add(fisher, self.net.parameters())
 
     def _per_sample(self, data: TaskData) -> list[torch.Tensor]:
         """Return mean_v (d CE_v / d theta)^2: (delta x^T)^2 factors into delta^2 (x^2)^T, so no gradient per node is needed."""
@@ -66,15 +59,3 @@ class Method(SequentialMethod):
             out = torch.zeros_like(self.net.w2)
             out[:self.seen] = (delta ** 2).T @ a ** 2 / len(data.y)
             return [(inner ** 2).T @ data.h ** 2 / len(data.y), out]
-
-    def kept(self) -> Tensors:
-        """Return the two sums."""
-        return {f"pull/{name}": t for name, t in self._pull.tensors().items()}
-
-    def restore(self, states: Sequence[Tensors]) -> None:
-        """Install the sums of the last stage."""
-        self._pull.restore({n.removeprefix("pull/"): t for n, t in states[-1].items() if n.startswith("pull/")})
-
-    def stored(self, class_sizes: Array) -> Stored:
-        """Return the two sums, which the papers do not count."""
-        return Stored(uncounted=2 * self.net_words, net=self.net_words)

@@ -16,6 +16,8 @@ from taamctl.learning.method import Facts, Stored
 from taamctl.learning.replay import ReplayMethod
 from taamctl.learning.sequential import Tensors
 
+ROWS_AT_MOST = True  # context nodes are drawn; the number that `stored` declares is a bound where any are
+
 
 @dataclass(frozen=True)
 class Params:

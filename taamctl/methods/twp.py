@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch.nn import functional
 
 from taamctl.core.spec import param
-from taamctl.core.types import Array, StreamInfo, TaskData
+from taamctl.core.types import TaskData
 from taamctl.learning import graph, loop
-from taamctl.learning.method import Facts, Stored
-from taamctl.learning.params import TrainParams
-from taamctl.learning.penalty import Accumulator, gradients
-from taamctl.learning.sequential import SequentialMethod, Tensors
+from taamctl.learning.method import Facts
+from taamctl.learning.penalty import PenalisedMethod, gradients
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Params:
     beta: float = param("weight of |grad L_new|_1; without effect under release", ge=0)
 
 
-class Method(SequentialMethod):
+class Method(PenalisedMethod):
     """CE + sum_i sum_p (lambda_l I_loss + lambda_t I_topo)_ip (theta_p - theta*_ip)^2 + beta |grad CE|_1.
 
     I_loss is the squared gradient of the task's cross-entropy, I_topo that of |e|_2, where e is the softmax over a node's incoming
@@ -40,10 +37,6 @@ class Method(SequentialMethod):
     facts: ClassVar[Facts] = Facts(title="TWP", family="regularisation", source="Liu, Yang and Wang (2021)", sees="current",
                                    task_id="none", needs=("edges",))
     params: Params
-
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
-        super().__init__(params, info, train, seed, device)
-        self._pull = Accumulator(self.net.parameters())
 
     @property
     def variant(self) -> str:
@@ -57,11 +50,11 @@ class Method(SequentialMethod):
         def objective(rows: torch.Tensor | None) -> torch.Tensor:
             value, weights = new(rows), self.net.parameters()
             if faulty:
-                return 2 * value + self._pull(weights)
+                return 2 * value + self.pull(weights)
             norm = torch.zeros((), device=self.device)
             if self.params.beta:
                 norm = sum((g.abs().sum() for g in gradients(value, weights, graph=True)), norm)
-            return value + self._pull(weights) + self.params.beta * norm
+            return value + self.pull(weights) + self.params.beta * norm
 
         return objective, len(data.y)
 
@@ -72,7 +65,7 @@ class Method(SequentialMethod):
         topology = gradients(self.attention(data).norm(), weights)
         if self.params.profile == "release":
             topology = [a + b for a, b in zip(loss, topology, strict=True)]
-        self._pull.add([self.params.strength_loss * a ** 2 + self.params.strength_topology * b ** 2
+        self.pull.add([self.params.strength_loss * a ** 2 + self.params.strength_topology * b ** 2
                         for a, b in zip(loss, topology, strict=True)], weights)
 
     def attention(self, data: TaskData) -> torch.Tensor:
@@ -84,15 +77,3 @@ class Method(SequentialMethod):
         highest = torch.full((n,), float("-inf"), device=self.device).scatter_reduce(0, receiver, score.detach(), "amax")
         e = (score - highest[receiver]).exp()
         return e / torch.zeros(n, device=self.device).index_add(0, receiver, e)[receiver]
-
-    def kept(self) -> Tensors:
-        """Return the two sums."""
-        return {f"pull/{name}": t for name, t in self._pull.tensors().items()}
-
-    def restore(self, states: Sequence[Tensors]) -> None:
-        """Install the sums of the last stage."""
-        self._pull.restore({n.removeprefix("pull/"): t for n, t in states[-1].items() if n.startswith("pull/")})
-
-    def stored(self, class_sizes: Array) -> Stored:
-        """Return the two sums, which the papers do not count."""
-        return Stored(uncounted=2 * self.net_words, net=self.net_words)
