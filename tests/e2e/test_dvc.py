@@ -20,7 +20,7 @@ PER_RUN = {stage: {f"{stage}@synthetic-{method}-1" for method in METHODS} for st
 FROM_INFER = PER_RUN["infer"] | PER_RUN["eval"] | {"report"}
 EVERYTHING = PER_DATASET | PER_RUN["train"] | FROM_INFER
 SMALL = (("datasets: [debian]", "datasets: [synthetic]"), ("methods: [taam, finetune, joint]", "methods: [taam, finetune]"),
-         ("seeds: [1]", "seeds: [1]"), ("epochs: 200", "epochs: 3"), ("threads: 2", "threads: 1"))
+         ("seeds: [1]", "seeds: [1]"), ("\n  epochs: 200", "\n  epochs: 3"), ("threads: 2", "threads: 1"))
 
 
 @dataclass
@@ -82,7 +82,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, support: ModuleType) -> Pr
     made.reproduce("other spelling", support)
     made.edit(("lr: 5.0e-3 ", "lr: 0.02 "))
     made.reproduce("train.lr", support)
-    made.edit(("rank: 4 ", "rank: 3 "))
+    made.edit(("rank: 4                       # rank of the", "rank: 3                       # rank of the"))
     made.reproduce("methods.taam.rank", support)
     made.edit(("hops: {2: 1, 0: 1}", "hops: {0: 1, 1: 1, 3: 1}"), ("alpha: 0.1 ", "alpha: 0.2 "))
     made.reproduce("infer", support)
