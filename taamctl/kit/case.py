@@ -130,7 +130,7 @@ def usual_values(module: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Toy:
-    """A task's nodes: x [N, F] raw features, linked [N, N] symmetric with self-loops, y [N]; H and degrees follow from them."""
+    """A task's nodes: x [N, F] raw features, linked [N, N] symmetric weights with self-loops, y [N]; H and degrees follow from them."""
 
     index: Task
     x: Array
@@ -157,16 +157,18 @@ def _toy(info: StreamInfo, k: int, seed: int, one_node: bool) -> _Toy:
     rng = numpy_generator(seed, "kit", k)
     x = (rng.random((NODES, info.num_features)) + 3 * np.eye(info.num_features)[low + y]).astype(np.float32)
     linked = np.triu(rng.random((NODES, NODES)) < 0.2, 1) & (y[:, None] == y)  # inside a class, so that H keeps classes apart
-    return _Toy(Task(k, low, high), x, linked | linked.T | np.eye(NODES, dtype=bool), y + low)
+    loops = np.diag(1 + (np.arange(NODES) % 5 == 0))  # a node that had a loop has two
+    return _Toy(Task(k, low, high), x, (linked | linked.T) + loops, y + low)
 
 
 def _extras(x: Array, linked: Array, needs: Sequence[str]) -> dict[str, Array]:
-    """Return the cached arrays that a method asks for, as precompute stores them."""
+    """Return the cached arrays that a method asks for, as precompute stores them: a loop of weight 2 stands twice among the edges."""
     import scipy.sparse as sp
 
-    values, edges = sp.csr_matrix(x), sp.csr_matrix(linked)
+    values = sp.csr_matrix(x)
+    edges = np.repeat(np.tile(np.arange(NODES, dtype=np.int32), NODES), linked.ravel())
     every = {"x_indptr": values.indptr.astype(np.int64), "x_indices": values.indices.astype(np.int32), "x_data": values.data,
-             "indptr": edges.indptr.astype(np.int64), "indices": edges.indices.astype(np.int32)}
+             "indptr": np.concatenate([[0], np.cumsum(linked.sum(1))]), "indices": edges}
     return {name: every[name] for need in needs for name in EXTRAS[need]}
 
 

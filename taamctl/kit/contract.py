@@ -60,12 +60,13 @@ def parameters_are_declared(case: Case) -> str | None:
 def same_seed_same_bits_and_inputs_untouched(case: Case) -> str | None:
     """Learning the same twice gives the same bits, and the tasks are as before."""
     data = case.tasks()
-    before = [(t.h.clone(), t.y.clone(), t.deg.clone()) for t in data]
+    before = [(t.h.clone(), t.y.clone(), t.deg.clone(), {n: np.copy(a) for n, a in t.extras.items()}) for t in data]
     first, second = case.learn(case.make(), data), case.learn(case.make(), data)
     _same(first, second, "two runs with one seed differ; draw everything from taamctl.core.seeding, and keep nothing between objects")
     assert any(first), "state() returned nothing at every stage; return the arrays that load() needs"
-    for (h, y, deg), t in zip(before, data, strict=True):
+    for (h, y, deg, extras), t in zip(before, data, strict=True):
         untouched = all(torch.equal(a, b) for a, b in ((h, t.h), (y, t.y), (deg, t.deg)))
+        untouched &= all(np.array_equal(a, t.extras[n]) for n, a in extras.items())
         assert untouched, f"learn() changed the arrays of task {t.task.index}; work on copies"
     return None
 

@@ -30,7 +30,7 @@ def adjacency(extras: Mapping[str, Any]) -> Any:
     import scipy.sparse as sp
 
     n = len(extras["indptr"]) - 1
-    made = sp.csr_matrix((np.ones(len(extras["indices"])), extras["indices"], extras["indptr"]), shape=(n, n))
+    made = sp.csr_matrix((np.ones(len(extras["indices"])), extras["indices"], extras["indptr"]), shape=(n, n), copy=True)
     made.sum_duplicates()
     return made
 

@@ -379,6 +379,13 @@ def test_contrastive_loss_closed_form_chunks_and_definition() -> None:
     assert torch.allclose(whole, total, atol=1e-5)
 
 
+def test_a_pair_stored_twice_adds_to_its_weight_and_the_stored_arrays_stay() -> None:
+    extras = {"indptr": np.array([0, 3, 4]), "indices": np.array([0, 1, 0, 1], np.int32)}
+    before = {k: v.copy() for k, v in extras.items()}
+    assert graph.adjacency(extras).toarray().tolist() == [[2, 1], [0, 1]]
+    assert all(np.array_equal(extras[k], before[k]) for k in extras)
+
+
 def test_dropped_edges_spare_self_loops() -> None:
     edges = graph.adjacency(task(n=80).extras)
     kept = grace.drop_edges(edges, 0.5, torch.Generator().manual_seed(0))
