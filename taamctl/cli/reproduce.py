@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,8 +55,10 @@ def command(
         there = [d for d in wanted if d not in absent]
         _walk(reproduce.runs(target, there, chosen), context_of, context)
         records = reproduce.cells(target, there, absent, chosen, outputs)
-    lines = reproduction.conditions(target, records, _facts(target, context, chosen))
-    full = " ".join([made_by, *(f"--dataset {d}" for d in datasets or ()), *(f"--seed {s}" for s in chosen if target != "params")])
+    lines = reproduction.conditions(target, records, reproduce.facts(target, context.params, chosen))
+    full = " ".join([made_by, *(f"--dataset {d}" for d in datasets or ()), *(f"--seed {s}" for s in chosen if target != "params"),
+                     *(f"--set {shlex.quote(o)}" for o in overrides or ()), *([f"--params {params}"] if params else []),
+                     *([f"--outputs {outputs}"] if outputs != common.OUTPUTS else [])])
     folder = outputs / "reproduce"
     artefacts.write_json(folder / f"{target}.json", {"target": target, "title": published.title(target), "command": full, "rows": records,
                                                      "conditions": lines})
@@ -92,14 +95,6 @@ def _walk(runs: list[Any], context_of: Any, base: Context) -> None:
         base.tell(f"run {i + 1}/{len(runs)}: {run.row.row}, {run.dataset}, seed {run.seed}{left}")
         outcomes = [stage.run(context, run.dataset, run.row.method, run.seed) for stage in (train, infer, evaluate)]
         fresh += not all(o.reused for o in outcomes)
-
-
-def _facts(target: str, context: Context, seeds: tuple[int, ...]) -> list[str]:
-    if target == "params":
-        return ["Counted by each method itself from the number of features and the class sizes (60 % of a class is trained on)."]
-    average = context.params.section("eval").averaging
-    return [f"{average.capitalize()} accuracy on the test part; grouped protocol; one task-ID decision per graph; seeds "
-            f"{', '.join(map(str, seeds))} on one split; ± is the population standard deviation over seeds."]
 
 
 def _show(target: str, records: list[dict[str, Any]], lines: list[str]) -> None:

@@ -39,7 +39,7 @@ def predict_stream(method: Method, states: Sequence[State], queries: Sequence[Qu
 
 
 def predict_legacy(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array) -> Array:
-    """Return [T, N] int32: the final model's predictions with the logits cut to the classes seen at every stage.
+    """Return [T, N] int32: the final model's predictions in the method's own scope, all_seen cut to the classes seen at every stage.
 
     The released test pass reloads the final model for every stage, so this is what its "accuracy after stage t" is.
 
@@ -55,8 +55,11 @@ def predict_legacy(method: Method, states: Sequence[State], queries: Sequence[Qu
             continue
         with torch.no_grad():
             logits = method.logits(query, chosen)
+        low, high = method.info.bounds[chosen]
+        first = low if method.scope == "task_only" else 0
         for stage in range(j, len(queries)):
-            out[stage, ends[j] - len(query.h):ends[j]] = logits[:, :method.info.bounds[stage][1]].argmax(1).cpu().numpy()
+            last = method.info.bounds[stage][1] if method.scope == "all_seen" else high
+            out[stage, ends[j] - len(query.h):ends[j]] = (logits[:, first:last].argmax(1) + first).cpu().numpy()
     return out
 
 

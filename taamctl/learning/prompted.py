@@ -134,7 +134,7 @@ class PromptedMethod(Method):
             self._backbone = FrozenBackbone(tensors["w1"], tensors["w2"])
 
     def shared(self) -> dict[str, Array]:
-        """Return the backbone as drawn."""
+        """Return the backbone; where it is pre-trained, the first task's state holds that."""
         return to_arrays({"w1": self._backbone.w1, "w2": self._backbone.w2})
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:

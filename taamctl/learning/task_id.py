@@ -114,6 +114,10 @@ def grid(queries: Means, prototypes: Means, params: InferParams) -> Array:
     out = []
     for kind, metric in GRID:
         chosen = replace(params, profile=kind, metric=metric)
+        stored = min((len(m[0]) for m in (*queries, *prototypes) if m is not None), default=0)
+        if kind == "amp" and max(params.hops) >= stored:
+            out.append(np.nan)  # hops that this inference does not use were not stored
+            continue
         last = decide(profiles(queries, chosen), profiles(prototypes, chosen), metric).choice[-1]
         made = last >= 0
         out.append(float((last == np.arange(len(last)))[made].mean()) if made.any() else np.nan)

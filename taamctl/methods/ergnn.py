@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from torch.nn import functional
 
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
@@ -23,7 +24,7 @@ class Params:
     """ER-GNN's own parameters."""
 
     budget: int = param("nodes kept per class, b", ge=1)
-    sampler: str = param("cm: fewest nodes of other classes nearby; mf: nearest to the class mean; _plus: on the net's outputs instead of "
+    sampler: str = param("cm: fewest nodes of other classes nearby; mf: nearest to the class mean; _plus: on the hidden layer instead of "
                          "raw features; random", choices=SAMPLERS)
     distance: float = param("cm: what is nearby, d", gt=0)
     view: str = param("what is replayed: isolated (raw X: with its self-loop alone a node's S is 1), induced (over the edges among the "
@@ -66,7 +67,7 @@ class Method(ReplayMethod):
     def _space(self, data: TaskData) -> torch.Tensor:
         if self.params.sampler.endswith("_plus"):
             with torch.no_grad():
-                return self.net.logits(data.h, self.seen)
+                return functional.relu(functional.linear(data.h, self.net.parameters()[0]))
         return graph.raw_rows(data.extras, torch.arange(len(data.y)), self.info.num_features).to(self.device)
 
     def _view(self, data: TaskData, rows: torch.Tensor) -> torch.Tensor:

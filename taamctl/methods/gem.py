@@ -44,7 +44,9 @@ def project(g: torch.Tensor, memories: torch.Tensor, margin: float) -> torch.Ten
     against = (memories @ g).double().cpu().numpy()
     if (against >= 0).all():
         return g
-    quadratic = (memories @ memories.T).double().cpu().numpy() + RIDGE * np.eye(len(against))
+    wide = memories.double()
+    quadratic = (wide @ wide.T).cpu().numpy()
+    quadratic += RIDGE * max(1.0, float(np.trace(quadratic)) / len(against)) * np.eye(len(against))  # of large gradients too
     lower = np.linalg.cholesky(quadratic)
     u, _ = nnls(lower.T, -np.linalg.solve(lower, quadratic.sum(1) * margin + against))
     return g + torch.from_numpy(u + margin).to(g) @ memories

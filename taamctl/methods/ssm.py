@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -87,18 +88,20 @@ class Method(ReplayMethod):
         each = loss.node_weights(torch.cat([data.y, y]), self.info.num_classes, self.train.balance)
         n, weights = len(data.y), torch.cat([each[:len(data.y)], each[len(data.y):][centre]])
         h, labels = torch.cat([data.h, x[centre]]), torch.cat([data.y, y[centre]])
-        epoch = iter(range(1, self.train.epochs * len(labels) + 1))
+        size, calls = self.train.node_batch, itertools.count()
+        batches = -(-len(labels) // size) if 0 < size < len(labels) else 1
 
         def objective(rows: torch.Tensor | None) -> torch.Tensor:
             hb, yb, wb = (h, labels, weights) if rows is None else (h[rows], labels[rows], weights[rows])
             if self.params.accumulate:
                 old = torch.arange(len(labels), device=self.device) >= n if rows is None else rows >= n
-                wb = torch.where(old, wb * next(epoch), wb)
+                wb = torch.where(old, wb * (1 + next(calls) // batches), wb)
             return loss.weighted_cross_entropy(self.net.logits(hb, self.seen), yb, wb)
 
         return objective, len(labels)
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return centres per class, and at most as many context nodes as are drawn (none twice)."""
-        centres, drawn = class_sizes.clip(max=self.params.budget), sum(self.params.neighbours)
-        return Stored(rows=int(np.minimum(centres + drawn * (class_sizes > 0), class_sizes.sum()).sum()), net=self.net_words)
+        most = class_sizes.clip(max=self.params.budget) + sum(self.params.neighbours) * (class_sizes > 0)
+        rows = sum(int(min(most[low:high].sum(), class_sizes[low:high].sum())) for low, high in self.info.bounds)
+        return Stored(rows=rows, net=self.net_words)

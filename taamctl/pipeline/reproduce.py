@@ -84,6 +84,19 @@ def cells(target: str, datasets: Sequence[str], absent: Sequence[str], seeds: Se
     return out
 
 
+def facts(target: str, params: Params, seeds: Sequence[int]) -> list[str]:
+    """Return the sentences on protocol, split and parameters that a table carries."""
+    from taamctl.evaluation.summary import split_policy
+    from taamctl.runtime.params import canonical
+
+    if target == "params":
+        return ["Counted by each method itself from the number of features and the class sizes (60 % of a class is trained on)."]
+    return [f"{params.section('eval').averaging.capitalize()} accuracy on the test part; grouped protocol; one task-ID decision per graph; "
+            "every method in its own logit scope (taamctl methods show NAME): a narrower one is an easier task.",
+            f"Seeds {', '.join(map(str, seeds))}; split {split_policy(canonical(params.section('split')))}; ± is the population standard "
+            "deviation over seeds.", f"Parameters: {params.source}."]
+
+
 def _measured(row: published.PublishedRow, dataset: str, seeds: Sequence[int], outputs: Path) -> dict[str, tuple[float | None, float]]:
     """Return metric -> (mean, deviation) over seeds, in per cent."""
     layout = layout_of(outputs, row.sets)

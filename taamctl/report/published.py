@@ -15,6 +15,7 @@ from taamctl.core.errors import TaamctlError
 TARGETS = ("main", "ablation", "params", "taskid", "sweeps")
 HERE = Path(__file__).parent
 TOLERANCE = 2.0  # points of accuracy that count as the same
+WIDEST = 5.0  # and however large the deviations are, no more than these
 CELL = re.compile(r"(?P<value>[\d.]+)(±(?P<std>[\d.]+))?(/(?P<af>[\d.]+))?")
 
 
@@ -111,8 +112,8 @@ def _parse(text: str) -> tuple[Printed | None, Printed | None]:
 def verdict(printed: Printed | None, ours: float | None, std: float, metric: str, entry: int | None) -> str:
     """Return `reproduced`, `explained`, `not reproduced`, `not printed` or `not defined`.
 
-    An accuracy is reproduced within two points, or within two deviations of both sides together; a cost where it rounds to the
-    printed digits. What differs is explained only where an entry of the register accounts for it.
+    An accuracy is reproduced within two points, or within two deviations of both sides together, five points at most; a cost
+    where it rounds to the printed digits. What differs is explained only where an entry of the register accounts for it.
 
     Args:
         ours, std: in the unit of the printed number.
@@ -121,7 +122,7 @@ def verdict(printed: Printed | None, ours: float | None, std: float, metric: str
         return "not defined"
     if printed is None:
         return "not printed"
-    slack = 0.51 * 10 ** -printed.decimals if metric == "cost" else max(TOLERANCE, 2 * math.hypot(printed.std, std))
+    slack = 0.51 * 10 ** -printed.decimals if metric == "cost" else min(max(TOLERANCE, 2 * math.hypot(printed.std, std)), WIDEST)
     if abs(ours - printed.value) <= slack + 1e-9:
         return "reproduced"
     return "explained" if entry is not None else "not reproduced"

@@ -21,7 +21,7 @@ def number(value: float | None, std: float | None, metric: str) -> str:
     if value is None:
         return "–"
     digits = 4 if metric == "cost" else 1
-    return f"{value + 0.0:.{digits}f}" + (f" ± {std:.{digits}f}" if std else "")
+    return f"{round(value, digits) + 0.0:.{digits}f}" + (f" ± {std:.{digits}f}" if std else "")
 
 
 def cells(record: Record) -> tuple[str, ...]:
@@ -43,10 +43,13 @@ def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> 
     Args:
         facts: sentences on protocol and parameters that the caller knows.
     """
-    lines = [f"reproduced: within {published.TOLERANCE:g} points or two standard deviations of both sides together; a cost to the printed "
-             "digits. explained: differs, and the numbered entry of the register accounts for it. Difference = ours - paper."]
+    lines = [f"reproduced: within {published.TOLERANCE:g} points, or two standard deviations of both sides together, at most "
+             f"{published.WIDEST:g}; a cost to the printed digits. explained: differs, and the numbered entry of the register accounts for "
+             "it. Difference = ours - paper."]
     if target == "sweeps":
         lines = ["Nothing is printed for these; difference = against TAAM with no parameter changed."]
+    if target == "taskid":
+        lines.append("Paper: nothing is printed; these are what the printed AA and AF of TAAM and TPP imply.")
     if any(r.get("legacy_af") is not None for r in records):
         lines.append("legacy: AF as the released test pass computes it, with the final model in place of every stage's.")
     lines += facts
