@@ -72,10 +72,10 @@ def pick_random(rows: torch.Tensor, count: int, generator: torch.Generator, weig
     return rows[keys.argsort(descending=True, stable=True)[:count].sort().values.to(rows.device)]
 
 
-def pick_by_mean(x: torch.Tensor, rows: torch.Tensor, count: int, *, farthest: bool) -> torch.Tensor:
-    """Return the `count` rows nearest to (or farthest from) their mean ("mean of features"), ascending."""
+def pick_by_mean(x: torch.Tensor, rows: torch.Tensor, count: int) -> torch.Tensor:
+    """Return the `count` rows nearest to their mean ("mean of features"), ascending."""
     distance = (x[rows] - x[rows].mean(0)).norm(dim=1)
-    return rows[distance.argsort(descending=farthest, stable=True)[:count].sort().values]
+    return rows[distance.argsort(stable=True)[:count].sort().values]
 
 
 def pick_by_coverage(x: torch.Tensor, rows: torch.Tensor, others: torch.Tensor, count: int, distance: float,

@@ -60,7 +60,7 @@ class Method(ReplayMethod):
             return memory.pick_random(rows, count, generator)
         x = self._space(data)
         if self.params.sampler.startswith("mf"):
-            return memory.pick_by_mean(x, rows, count, farthest=False)
+            return memory.pick_by_mean(x, rows, count)
         others = torch.nonzero(data.y != data.y[rows[0]]).flatten()
         return memory.pick_by_coverage(x, rows, others, count, self.params.distance, generator)
 

@@ -26,7 +26,7 @@ class Method(ModulatedMethod):
     """h' = h. With a frozen head a random network: (50/T) sum_k 1/k per cent over the classes up to the right task.
 
     Source: TAAM (AAMAS 2026), ablation "w/o NSMs". The paper's gap to the full method is that of training against not training; with a
-    trained head it is a point on Photo and eight to ten on Citeseer.
+    trained head it is a point on Photo and eight on Citeseer.
     """
 
     facts: ClassVar[Facts] = Facts(title="TAAM w/o NSMs", family="ablation", source="TAAM (AAMAS 2026)", sees="current",

@@ -81,8 +81,9 @@ KINDS: dict[str, Kind] = {
         "{part}/task_only": Entry("int32", ("stage", "N"), "predicted class among the chosen task's classes"),
         "{part}/grid": Entry("float64", ("routing",), "share of right task IDs after the last task by AMP and cosine, AMP and Euclid, "
                                                       "LS and cosine, LS and Euclid: from the profiles alone"),
-        "{part}/legacy": Entry("int32", ("stage", "N"), "the final model's predicted class among the classes seen at a stage: what "
-                                                        "the released test pass evaluates; only to explain printed AF values"),
+        "{part}/legacy": Entry("int32", ("stage", "N"), "the final model's predicted class in the method's own scope, all_seen cut to "
+                                                        "the classes of a stage: what the released test pass evaluates; only to explain "
+                                                        "printed AF values"),
     }),
 }
 

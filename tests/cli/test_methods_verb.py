@@ -243,7 +243,9 @@ def test_a_new_method_is_written_tested_run_and_retrained(tmp_path: Path, suppor
     assert "--method near_mean" in (tmp_path / "outputs" / "report" / "report.md").read_text()
     assert "train synthetic/near_mean/seed-1: reused" in call("train", "--set", "methods.near_mean.budget=10").err
     source = site / "near_mean.py"
-    source.write_text(source.read_text().replace("farthest=False", "farthest=True"))
+    before = source.read_text()
+    source.write_text(before.replace("own, count)", "own, max(1, count - 1))"))
+    assert source.read_text() != before
     edited = call("train", "--set", "methods.near_mean.budget=10").err
     assert "train synthetic/near_mean/seed-1: wrote" in edited
     assert "train synthetic/finetune/seed-1: reused" in edited

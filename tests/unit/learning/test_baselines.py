@@ -169,8 +169,7 @@ def test_coverage_maximisation_prefers_nodes_far_from_other_classes() -> None:
     rows, others = torch.tensor([0, 1, 2]), torch.tensor([3, 4])
     assert memory.pick_by_coverage(x, rows, others, 1, 1.5, generator).tolist() == [2]
     assert memory.pick_by_coverage(x, rows, others, 2, 0.01, generator).tolist() == [0, 1], "no distance is that small: the first rows"
-    assert memory.pick_by_mean(torch.tensor([[0.0], [1.0], [5.0]]), rows, 1, farthest=False).tolist() == [1]
-    assert memory.pick_by_mean(torch.tensor([[0.0], [1.0], [5.0]]), rows, 1, farthest=True).tolist() == [2]
+    assert memory.pick_by_mean(torch.tensor([[0.0], [1.0], [5.0]]), rows, 1).tolist() == [1]
 
 
 @pytest.mark.parametrize(("sizes", "budget", "even", "proportional"), [
