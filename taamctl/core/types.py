@@ -60,6 +60,23 @@ class CSR:
 
 
 @dataclass(frozen=True)
+class Given:
+    """What a user's own graph says about its stream, beside edges, features and labels; None where it says nothing.
+
+    Attributes:
+        arrival: [C] int64, the task that every class arrives with, tasks numbered from 0 without a gap.
+        part: [N] int8, the part of every node as an index into `PARTS`; -1 where none is given.
+        time: [N] float64, when a node appeared, in any unit; NaN where unknown.
+        node_id: [N] text, the nodes' names in the source.
+    """
+
+    arrival: Array | None = None
+    part: Array | None = None
+    time: Array | None = None
+    node_id: Array | None = None
+
+
+@dataclass(frozen=True)
 class NodeGraph:
     """A whole graph as a data set delivers it, after its reader brought it into one documented node order.
 
@@ -70,6 +87,7 @@ class NodeGraph:
         labels: [N] int64 in 0..C-1; -1 marks an unlabelled node.
         class_names: C names, in label order.
         notes: what the reader had to say about the raw data (casts, dropped duplicates), for the report.
+        given: a stream, parts, times and names that the source itself states.
     """
 
     name: str
@@ -78,8 +96,10 @@ class NodeGraph:
     labels: Array
     class_names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    given: Given = field(default_factory=Given)
 
     def __post_init__(self) -> None:
+        self._check_given()
         n = self.adjacency.shape[0]
         if self.adjacency.shape != (n, n):
             raise TaamctlError(f"{self.name}: the adjacency is {self.adjacency.shape}, expected a square matrix")
@@ -95,6 +115,21 @@ class NodeGraph:
             raise TaamctlError(f"{self.name}: features are {self.features.dtype}, expected float32")
         if values is not None and not np.isfinite(values).all():
             self._refuse_non_finite()
+
+    def _check_given(self) -> None:
+        n, c = self.adjacency.shape[0], len(self.class_names)
+        for what, values, dtype, length in (("arrival", self.given.arrival, np.int64, c), ("part", self.given.part, np.int8, n),
+                                            ("time", self.given.time, np.float64, n)):
+            if values is not None and (values.shape != (length,) or values.dtype != dtype):
+                raise TaamctlError(f"{self.name}: given {what} is {values.dtype} {values.shape}, expected {np.dtype(dtype)} ({length},)")
+        if self.given.node_id is not None and len(self.given.node_id) != n:
+            raise TaamctlError(f"{self.name}: {len(self.given.node_id)} node names for {n} nodes")
+        arrival = self.given.arrival
+        if arrival is not None and len(arrival) and set(arrival.tolist()) != set(range(int(arrival.max()) + 1)):
+            raise TaamctlError(f"{self.name}: classes arrive with the tasks {sorted(set(arrival.tolist()))}",
+                               "number tasks from 0 without a gap")
+        if self.given.part is not None and len(self.given.part) and not -1 <= self.given.part.min() <= self.given.part.max() < len(PARTS):
+            raise TaamctlError(f"{self.name}: given parts lie outside -1..{len(PARTS) - 1}")
 
     def _refuse_non_finite(self) -> None:
         """Name the first NaN or Inf by row and column."""
