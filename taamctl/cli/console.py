@@ -95,3 +95,30 @@ class LiveProgress(Progress):
         self._bar.stop()
         if self._bar in _bars:
             _bars.remove(self._bar)
+
+
+class ByteProgress(Progress):
+    """Show a download on stderr: a bar on a terminal, one plain line per file otherwise."""
+
+    def start(self, label: str, total: int) -> None:
+        """Draw the bar."""
+        from rich.console import Console
+        from rich.progress import DownloadColumn, TextColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bars
+
+        self._bars = Bars(TextColumn("{task.description}"), DownloadColumn(), TransferSpeedColumn(),
+                          console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+        self._task = self._bars.add_task(label, total=total or None)
+        self._bars.start()
+
+    def advance(self, steps: int = 1) -> None:
+        """Move the bar."""
+        self._bars.advance(self._task, steps)
+
+    def finish(self) -> None:
+        """Remove the bar."""
+        self._bars.stop()
+
+    def line(self, text: str) -> None:
+        """Print a finished file."""
+        say(text)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from taamctl.cli.common import DataRoot
-from taamctl.cli.console import say, sheet
+from taamctl.cli.console import ByteProgress, say, sheet
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
-from taamctl.core.progress import Progress
 from taamctl.runtime import fetch as raw
 
 PACKAGE = "taamctl.datasets"
@@ -60,17 +58,22 @@ def info(name: Name, data_root: DataRoot = None, as_json: AsJson = False) -> Non
 @app.command()
 def fetch(name: Name, data_root: DataRoot = None) -> None:
     """Download the raw files of one data set; what is there already is kept. Prints the folder."""
-    meta = registry.load(PACKAGE, name).META
+    module = registry.load(PACKAGE, name)
+    meta = module.META
     if not meta.files:
-        return say(f"{name} is {_built_in(meta)}: there is nothing to fetch")
+        return say(f"{name} is {_built_in(module)}: there is nothing to fetch")
     target = raw.resolve(raw.data_root(data_root)) / name
-    raw.fetch(meta.files, target, _Bar())
+    raw.fetch(meta.files, target, ByteProgress())
     typer.echo(str(target))
 
 
 def summary(name: str, root: Path | None) -> dict[str, Any]:
-    """Return one row of the list; -1 counts (a generated data set) become None."""
-    module = registry.load(PACKAGE, name)
+    """Return one row of the list; -1 counts (a generated data set) become None. One that cannot be loaded is listed as broken."""
+    try:
+        module = registry.load(PACKAGE, name)
+    except TaamctlError as error:
+        empty = dict.fromkeys(("nodes", "edges", "features", "classes", "tasks"))
+        return {"name": name, **empty, "licence": "-", "found": f"broken: {error.message}"}
     meta = module.META
     counts = {key: None if getattr(meta, key) < 0 else getattr(meta, key)
               for key in ("nodes", "edges", "features", "classes")}
@@ -88,7 +91,7 @@ def describe(name: str, root: Path | None) -> dict[str, Any]:
 
 def _found(module: Any, root: Path | None) -> str:
     if not module.META.files:
-        return _built_in(module.META)
+        return _built_in(module)
     try:
         source = raw.find(root, module.LAYOUTS)
     except TaamctlError as error:
@@ -96,34 +99,12 @@ def _found(module: Any, root: Path | None) -> str:
     return "missing" if source is None else str(source)
 
 
-def _built_in(meta: Any) -> str:
-    return "generated" if meta.nodes < 0 else "embedded"
+def _built_in(module: Any) -> str:
+    imported = getattr(module, "IMPORTED", None)
+    return str(imported) if imported is not None else "generated" if module.META.nodes < 0 else "embedded"
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-
-
-class _Bar(Progress):
-    """Show a download on stderr: a bar on a terminal, one plain line per file otherwise."""
-
-    def start(self, label: str, total: int) -> None:
-        from rich.console import Console
-        from rich.progress import DownloadColumn, TextColumn, TransferSpeedColumn
-        from rich.progress import Progress as Bars
-
-        self._bars = Bars(TextColumn("{task.description}"), DownloadColumn(), TransferSpeedColumn(),
-                          console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-        self._task = self._bars.add_task(label, total=total or None)
-        self._bars.start()
-
-    def advance(self, steps: int = 1) -> None:
-        self._bars.advance(self._task, steps)
-
-    def finish(self) -> None:
-        self._bars.stop()
-
-    def line(self, text: str) -> None:
-        say(text)

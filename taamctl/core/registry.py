@@ -1,7 +1,8 @@
 """Find plug-ins by name: a file in a package of ours, or a module that another installed package offers; imported when asked for.
 
 Another package offers a plug-in by an entry point of the group that is called as our package: `taamctl.methods` or
-`taamctl.datasets`. The entry point's name is the plug-in's name, its value the module.
+`taamctl.datasets`. The entry point's name is the plug-in's name, its value the module. A graph that was imported into the working
+folder, `data/NAME.h5`, is the data set NAME.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from taamctl.core.errors import TaamctlError
 
 NEEDED = {"taamctl.methods": ("Method", "Params"), "taamctl.datasets": ("META", "load")}
+IMPORTED = {"taamctl.datasets": "data/*.h5"}  # files of the working folder that are plug-ins too, read by the package's `_imported`
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+NAME_RULE = "a name has lower-case letters, digits and _, and starts with a letter"
 
 
 @dataclass(frozen=True)
@@ -56,20 +59,43 @@ def offers(package: str) -> dict[str, tuple[Offer, ...]]:
     return found
 
 
-@cache
+def imported(package: str) -> dict[str, Path]:
+    """Return the plug-ins that are files of the working folder: name -> file. Nothing is opened, nothing is remembered."""
+    pattern = IMPORTED.get(package)
+    return {} if pattern is None else {path.stem: path for path in sorted(Path().glob(pattern)) if not path.name.startswith(".")}
+
+
 def names(package: str) -> tuple[str, ...]:
-    """List all plug-ins, ours and other packages', sorted, without importing any of them."""
-    return tuple(sorted({*builtin(package), *offers(package)}))
+    """List all plug-ins, ours, other packages' and the working folder's, sorted, without importing any of them."""
+    return tuple(sorted({*builtin(package), *offers(package), *imported(package)}))
 
 
 def is_outside(package: str, name: str) -> bool:
-    """Tell whether `name` is offered by another package and by no file of ours."""
-    return name in offers(package) and name not in builtin(package)
+    """Tell whether `name` is offered by another package or lies in the working folder, and is no file of ours."""
+    return name not in builtin(package) and (name in offers(package) or name in imported(package))
 
 
 def origin(package: str, name: str) -> str:
-    """Return who a plug-in is from: `taamctl`, or the other package and its version."""
-    return "taamctl" if name in builtin(package) else " and ".join(o.package for o in offers(package)[name])
+    """Return who a plug-in is from: `taamctl`, the other package and its version, or the file in the working folder."""
+    return " and ".join(_owners(package, name))
+
+
+def _owners(package: str, name: str) -> list[str]:
+    file = imported(package).get(name)
+    return [*(["taamctl"] if name in builtin(package) else []), *(o.package for o in offers(package).get(name, ())),
+            *([str(file)] if file is not None else [])]
+
+
+def refuse_taken(package: str, name: str) -> None:
+    """Make sure that a file of the working folder may be called `name`.
+
+    Raises:
+        TaamctlError: it is no name, or one of ours or of another package.
+    """
+    if not NAME.fullmatch(name):
+        raise TaamctlError(f"{name!r} is no name for a {_kind(package)}", NAME_RULE)
+    if name in builtin(package) or name in offers(package):
+        raise TaamctlError(f"there is a {_kind(package)} {name!r} already, from {_owners(package, name)[0]}", "choose another name")
 
 
 def require(package: str, name: str) -> None:
@@ -83,16 +109,19 @@ def require(package: str, name: str) -> None:
         near = difflib.get_close_matches(str(name), known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else ""
         raise TaamctlError(f"no {kind} called {name!r}; there are: {', '.join(known)}", hint)
-    owners = [*(["taamctl"] if name in builtin(package) else []), *(o.package for o in offers(package).get(name, ()))]
+    owners, file = _owners(package, name), imported(package).get(name)
+    if len(owners) > 1 and file is not None:
+        raise TaamctlError(f"{file} is called as a {_kind(package)} of {owners[0]}",
+                           f"a name belongs to one {_kind(package)}: rename the file, such as mv {file} {file.with_stem('my_' + name)}")
     if len(owners) > 1:
         raise TaamctlError(f"{len(owners)} packages have a {kind} called {name!r}: {', '.join(owners)}",
                            f"a name belongs to one {kind}: rename the entry point, or uninstall {owners[-1].split()[0]}")
     if not NAME.fullmatch(name):  # it becomes a folder, a section of params.yaml and a part of --set
-        raise TaamctlError(f"{owners[0]} calls a {kind} {name!r}", "a name has lower-case letters, digits and _, and starts with a letter")
+        raise TaamctlError(f"{owners[0]} calls a {kind} {name!r}", NAME_RULE)
 
 
-def load(package: str, name: str) -> ModuleType:
-    """Import the plug-in `name` of `package`.
+def load(package: str, name: str) -> Any:
+    """Import the plug-in `name` of `package`; a file of the working folder gives an object with what such a module holds.
 
     Raises:
         TaamctlError: as `require`; or another package's plug-in cannot be imported, or is none.
@@ -100,6 +129,9 @@ def load(package: str, name: str) -> ModuleType:
     require(package, name)
     if not is_outside(package, name):
         return importlib.import_module(f"{package}.{name}")
+    file = imported(package).get(name)
+    if file is not None:
+        return importlib.import_module(f"{package}._imported").module(file)
     (offer,) = offers(package)[name]
     where = f"the {_kind(package)} {name!r} of {offer.package}"
     try:
@@ -118,14 +150,17 @@ def load(package: str, name: str) -> ModuleType:
 def sources(package: str, name: str) -> tuple[Path, ...]:
     """Return the source files that make a plug-in: its module, or the whole package that the module lies in. Nothing is run.
 
+    Of an imported graph that is its reader; the file itself counts among a stage's raw data.
+
     Raises:
         TaamctlError: as `require`; or there is no source to be found.
     """
     require(package, name)
-    if not is_outside(package, name):
+    here = name in imported(package)
+    if here or not is_outside(package, name):
         spec = importlib.util.find_spec(package)
         assert spec is not None
-        return (Path(next(iter(spec.submodule_search_locations or ()))) / f"{name}.py",)
+        return (Path(next(iter(spec.submodule_search_locations or ()))) / f"{'_imported' if here else name}.py",)
     (offer,) = offers(package)[name]
     top = importlib.util.find_spec(offer.module.partition(".")[0])
     files: tuple[Path, ...] = ()

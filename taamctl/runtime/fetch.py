@@ -344,8 +344,12 @@ def raw_files(root: Path | None, module: Any) -> tuple[Path, ...]:
     """Return the raw files that a data set's `load` would read; none for embedded and generated data, or where nothing is there.
 
     Args:
-        module: a data set's module: `LAYOUTS` says where to look, `RAW` (patterns in the same folder) what belongs to it.
+        module: a data set's module: `LAYOUTS` says where to look, `RAW` (patterns in the same folder) what belongs to it; an imported
+            graph has neither but is the file `IMPORTED`.
     """
+    imported = getattr(module, "IMPORTED", None)
+    if imported is not None:
+        return (imported,)
     source = find(root, getattr(module, "LAYOUTS", ()))
     if source is None:
         return ()

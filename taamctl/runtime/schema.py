@@ -32,6 +32,21 @@ class Kind:
 GROUP = "tasks/{task}/{part}/"
 
 KINDS: dict[str, Kind] = {
+    "graph": Kind(1, "a graph of one's own, `data/<name>.h5`: what `split` and `precompute` read", {
+        "adjacency/indptr": Entry("int64", ("N+1",), "edges as imported: row v holds the nodes u with an edge u -> v"),
+        "adjacency/indices": Entry("int32", ("E",), "sending nodes, increasing inside a row, none twice"),
+        "features/dense": Entry("float32", ("N", "F"), "features, where they are dense", optional=True),
+        "features/indptr": Entry("int64", ("N+1",), "features as CSR: row pointer", optional=True),
+        "features/indices": Entry("int32", ("nnz",), "features as CSR: feature ids", optional=True),
+        "features/data": Entry("float32", ("nnz",), "features as CSR: values; left out where all are 1", optional=True),
+        "labels": Entry("int64", ("N",), "class id in 0..C-1; -1: unlabelled"),
+        "classes/name": Entry("str", ("C",), "class names, in label order"),
+        "given/arrival": Entry("int64", ("C",), "the task that every class arrives with", optional=True),
+        "given/part": Entry("int8", ("N",), "0 train, 1 val, 2 test; -1: none given", optional=True),
+        "given/time": Entry("float64", ("N",), "when a node appeared; NaN: unknown", optional=True),
+        "given/node_id": Entry("str", ("N",), "the nodes' names in the source", optional=True),
+        "notes": Entry("str", ("note",), "what importing had to say about the raw data", optional=True),
+    }),
     "split": Kind(1, "task stream, parts and the edges inside every (task, part)", {
         "classes/label": Entry("int64", ("C",), "the data set's label id of every class, in stream order"),
         "classes/name": Entry("str", ("C",), "class names, in stream order"),

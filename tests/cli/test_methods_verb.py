@@ -61,7 +61,7 @@ def site(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for known in (registry.offers, registry.names, provenance.code_digest):
+    for known in (registry.offers, provenance.code_digest):
         known.cache_clear()
 
 

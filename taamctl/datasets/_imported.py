@@ -1,0 +1,93 @@
+"""A user's own graph, brought in once and kept as the artefact `data/NAME.h5`; found by its name like any other data set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from taamctl.core import registry
+from taamctl.core.types import CSR, Given, NodeGraph
+from taamctl.datasets._meta import Meta
+from taamctl.runtime import artefacts
+
+KIND = "graph"
+GIVEN = ("arrival", "part", "time", "node_id")
+
+
+def write(path: Path, graph: NodeGraph, source: Mapping[str, Any], directed: bool = False) -> None:
+    """Write a graph as `data/NAME.h5`, whole or not at all; equal graphs give equal bytes.
+
+    Args:
+        path: where to; its stem is the data set's name.
+        graph: the graph; its own name is kept for `taamctl inspect` only.
+        source: what it was made from, JSON-ready: file names, checksums, options; `licence`, `citation` and `homepage` are shown.
+        directed: use the edges as directed where `split.symmetrize` is `as_released`.
+
+    Raises:
+        TaamctlError: no name for a data set, or one that is taken; the folder cannot be written.
+    """
+    registry.refuse_taken("taamctl.datasets", path.stem)
+    made_from = {"source": artefacts.strict(dict(source)), "directed": directed}
+    artefacts.create(path, KIND, made_from, lambda writer: _fill(writer, graph, directed))
+
+
+def _fill(writer: artefacts.Writer, graph: NodeGraph, directed: bool) -> None:
+    writer.attribute("name", graph.name)
+    writer.attribute("directed", directed)
+    writer.attribute("num_features", graph.num_features)
+    writer.put("adjacency/indptr", graph.adjacency.indptr)
+    writer.put("adjacency/indices", graph.adjacency.indices)
+    x = graph.features
+    if isinstance(x, CSR):
+        writer.put("features/indptr", x.indptr)
+        writer.put("features/indices", x.indices)
+        if x.data is not None:
+            writer.put("features/data", x.data)
+    else:
+        writer.put("features/dense", x)
+    writer.put("labels", graph.labels)
+    writer.put("classes/name", graph.class_names)
+    for name in GIVEN:
+        values = getattr(graph.given, name)
+        if values is not None:
+            writer.put(f"given/{name}", values)
+    if graph.notes:
+        writer.put("notes", graph.notes)
+
+
+def read(path: Path) -> NodeGraph:
+    """Return the graph of `data/NAME.h5`, every array checked against its checksum; it is called NAME, whatever it was once.
+
+    Raises:
+        TaamctlError: missing, damaged, unfinished, or no imported graph.
+    """
+    with artefacts.Artefact(path, KIND, "taamctl data import") as file:
+        indptr, width = file.read("adjacency/indptr"), int(file.attribute("num_features"))
+        adjacency = CSR(indptr, file.read("adjacency/indices"), None, (len(indptr) - 1, len(indptr) - 1))
+        if file.has("features/dense"):
+            features: Any = file.read("features/dense")
+        else:
+            data = file.read("features/data") if file.has("features/data") else None
+            features = CSR(file.read("features/indptr"), file.read("features/indices"), data, (len(indptr) - 1, width))
+        given = Given(**{name: file.read(f"given/{name}") for name in GIVEN if file.has(f"given/{name}")})
+        notes = tuple(file.read("notes").tolist()) if file.has("notes") else ()
+        return NodeGraph(path.stem, adjacency, features, file.read("labels"), tuple(file.read("classes/name").tolist()), notes, given)
+
+
+def module(path: Path) -> Any:
+    """Return what stands for a data set's module: META with counts from the file, `load`, and where the file lies; no array is read.
+
+    Raises:
+        TaamctlError: damaged, unfinished, or no imported graph.
+    """
+    with artefacts.Artefact(path, KIND, "taamctl data import") as file:
+        made_from, directed, width = file.params, bool(file.attribute("directed")), int(file.attribute("num_features"))
+        (nodes,), (edges,), (classes,) = (file.shape(p) for p in ("labels", "adjacency/indices", "classes/name"))
+        states = tuple(name for name in GIVEN if file.has(f"given/{name}"))
+    source = made_from.get("source") or {}
+    meta = Meta(nodes=nodes, edges=edges, features=width, classes=classes, directed=directed,
+                licence=str(source.get("licence") or "not stated"), citation=str(source.get("citation") or "not stated"),
+                homepage=str(source.get("homepage") or ""), order="as imported")
+    return SimpleNamespace(META=meta, IMPORTED=path, SOURCE=source, STATES=states, load=lambda root, params=None: read(path))
