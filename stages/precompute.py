@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
@@ -18,9 +19,9 @@ from taamctl.runtime.schema import group
 CODE = ("core", "runtime", "graph", "features", "datasets/_meta.py", "stages/precompute.py")
 
 
-def run(context: Context, dataset: str) -> Outcome:
-    """Propagate the features of one split data set."""
-    module, params = registry.load("taamctl.datasets", dataset), context.params.section("precompute")
+def run(context: Context, dataset: str, source_of: Any = None) -> Outcome:
+    """Propagate the features of one split data set; its META and `load` come from `source_of`, else from the data set's module."""
+    module, params = source_of or registry.load("taamctl.datasets", dataset), context.params.section("precompute")
     check_backend(params.backend)
     norm = module.META.feature_norm if params.feature_norm == "as_released" else params.feature_norm
     source, output = context.layout.file("split", dataset), context.layout.file("precompute", dataset)

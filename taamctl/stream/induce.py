@@ -7,6 +7,16 @@ from itertools import pairwise
 import numpy as np
 
 from taamctl.core.types import CSR, Array
+from taamctl.graph.canonical import symmetrise
+
+
+def message_edges(adjacency: CSR, rule: str, directed: bool) -> CSR:
+    """Return the edges that a split uses: as stored, or their union with their reverses.
+
+    Args:
+        rule: `always`, `never`, or `as_released`: unless the published experiments use the data set as `directed`.
+    """
+    return symmetrise(adjacency) if rule == "always" or (rule == "as_released" and not directed) else adjacency
 
 
 def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
