@@ -34,7 +34,8 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
         result: dict[str, Any] = {
             "dataset": dataset, "method": method, "seed": seed, "title": facts["title"], "family": facts["family"],
             "source": facts["source"], "profile": facts["variant"], "scope": facts["scope"], "averaging": params.averaging,
-            "unit": "graph", "protocol": "grouped", "split": summary.split_policy(made_with["split"]), "task_id_kind": facts["task_id"],
+            "unit": "graph", "protocol": "grouped", "split": summary.split_policy(made_with["split"], account),
+            "task_id_kind": facts["task_id"],
             "routed": facts["routed"],
             "settings": {**made_with, "infer": infer_params, **facts["settings"]},
             "classes": names, "bounds": bounds, "flags": summary.flags(parts["test"]["y"], bounds, names, account["dropped"]),

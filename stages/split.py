@@ -42,7 +42,7 @@ def _fill(writer: artefacts.Writer, split: Split, dataset: str, graph_sha256: st
     writer.attribute("label_sha256", split.label_sha256)
     dropped: list[dict[str, Any]] = [canonical(d) for d in split.dropped]
     writer.attribute("account", json.dumps({"edges_stored": split.edges_before[0], "edges_used": split.edges_before[1],
-                                            "dropped": dropped, "unlabelled": split.unlabelled}))
+                                            "dropped": dropped, "unlabelled": split.unlabelled, **split.stated}))
     writer.put("classes/label", split.stream.labels)
     writer.put("classes/name", split.stream.class_names)
     writer.put("classes/count", split.counts)

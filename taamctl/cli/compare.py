@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from taamctl.report.compare import Cell
     from taamctl.runtime.job import Context
 
-NATURAL = "natural"
+NATURAL, PERMUTED = "natural", "seeded_permutation"
 
 
 def command(
@@ -64,12 +64,12 @@ def plan(context: Context, orders: list[str] | None, splits: list[int] | None) -
         raise TaamctlError("a comparison needs two methods, there is one: " + ", ".join(context.params.section("run").methods),
                            "name another one with --method")
     usual = context.params.section("split")
-    chosen = orders or [NATURAL if usual.class_order == NATURAL else str(usual.order_seed)]
+    chosen = orders or [str(usual.order_seed) if usual.class_order == PERMUTED else usual.class_order]
     found = []
-    for order in dict.fromkeys(o if o == NATURAL else str(int(o)) for o in chosen):
+    for order in dict.fromkeys(str(int(o)) if o.isdecimal() else o for o in chosen):
         for split in dict.fromkeys(splits or [usual.seed]):
             cell = Cell(order, split)
-            change = {"class_order": NATURAL} if order == NATURAL else {"class_order": "seeded_permutation", "order_seed": int(order)}
+            change = {"class_order": PERMUTED, "order_seed": int(order)} if order.isdecimal() else {"class_order": order}
             tree = {**context.params.tree, "split": {**context.params.tree["split"], **change, "seed": split}}
             own = dataclasses.replace(context.params, source=f"{context.params.source} ({cell.label})", tree=tree)
             own.section("split")  # a seed may be too large
@@ -81,18 +81,20 @@ def plan(context: Context, orders: list[str] | None, splits: list[int] | None) -
 def compare(context: Context, cells: list[tuple[Cell, Context]], scope: str | None) -> Any:
     """Run every cell, reusing what is there, write the comparison and return its path."""
     from taamctl.cli.run import walk_to_eval
+    from taamctl.cli.split import refuse_fixed_parts
     from taamctl.report import collect
     from taamctl.report import compare as report
     from taamctl.runtime.lock import writing
 
     run, folder = context.params.section("run"), context.layout.root / "compare"
     orders, splits = ({getattr(cell, axis) for cell, _ in cells} for axis in ("order", "split"))
-    axes = {"class order": len(orders), "split": len(splits), "data set": len(run.datasets), "method": len(run.methods),
-            "seed": len(run.seeds)}
+    axes = ((len(orders), "class order"), (len(splits), "split"), (len(run.datasets), "data set"), (len(run.methods), "method"),
+            (len(run.seeds), "seed"))
     context.tell(f"compare: {len(cells) * len(common.grid(context))} runs: "
-                 + " x ".join(f"{n} {name}{'s' if n > 1 else ''}" for name, n in axes.items()) + f", below {folder}")
+                 + " x ".join(f"{n} {name}{'s' if n > 1 else ''}" for n, name in axes) + f", below {folder}")
     if note := report.too_few(len(cells), len(run.methods), len(run.seeds)):
         context.tell(f"note: {note}")
+    refuse_fixed_parts([own for _, own in cells] if len(splits) > 1 else [])
     for number, (cell, own) in enumerate(cells, 1):
         context.tell(f"compare: {cell.label} ({number} of {len(cells)})")
         walk_to_eval(own)
@@ -116,8 +118,7 @@ def show(path: Any, decimals: int) -> None:
     for name in (report.COLUMNS[i] for i in shown):
         table.add_column(name, justify="right" if "%" in name or name in ("rank", "minus best") else "left", no_wrap=name != "verdict")
     for row in (m for d in result["datasets"] for m in d["methods"]):
-        cells = report.cells(row, decimals)
-        table.add_row(*(cells[i] for i in shown))
+        table.add_row(*(report.cells(row, decimals)[i] for i in shown))
     out.print(table)
     if overall := report.overall_cells(result):
         ranks = Table("method", "mean rank", "blocks", box=None, pad_edge=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,21 @@ def costs(stored: Mapping[str, int], num_features: int, num_tasks: int, prototyp
     return {"extra_paper": cost.paper(*base), "extra_full": cost.full(*base, stored["uncounted"], prototypes)}
 
 
-def split_policy(split: Mapping[str, Any]) -> str:
-    """Describe the split in a few words, for every row of every table."""
-    order = "natural class order" if split["class_order"] == "natural" else f"class order seed {split['order_seed']}"
+def split_policy(split: Mapping[str, Any], stated: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Describe the split in a few words, for every row of every table.
+
+    Args:
+        split: the `split` parameters.
+        stated: what the graph itself stated and the split follows: `tasks`, `parts`; from the split's account.
+    """
+    unit, units = ("task", "tasks") if stated.get("tasks") else ("class", "classes")
+    orders = {"natural": "tasks as given" if unit == "task" else "natural class order", "time": f"{units} in order of their first node"}
+    order = orders.get(split["class_order"], f"{unit} order seed {split['order_seed']}")
     node_order = "" if split["node_order"] == "file" else ", reader node order"
     shares = "/".join(f"{100 * split[p]:g}" for p in ("train", "val", "test"))
-    return f"{shares} per class, split seed {split['seed']} (same for all seeds), {order}{node_order}"
+    drawn = f"{shares} per class, split seed {split['seed']} (same for all seeds)"
+    parts = {"given": "parts as given", "time": f"{shares} per class, the oldest nodes for training"}.get(stated.get("parts", ""), drawn)
+    return f"{parts}, {order}{node_order}"
 
 
 def _headline(result: Mapping[str, Any]) -> Mapping[str, Any]:

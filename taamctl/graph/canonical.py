@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +96,10 @@ def permute_nodes(graph: NodeGraph, order: Array) -> NodeGraph:
     m = to_scipy(graph.adjacency, np.int8)[order][:, order]
     x = graph.features
     features = x[order] if isinstance(x, np.ndarray) else from_scipy(to_scipy(x)[order])
-    return NodeGraph(graph.name, from_scipy(m, binary=True), features, graph.labels[order], graph.class_names, graph.notes)
+    per_node = {name: None if values is None else values[order]
+                for name in ("part", "time", "node_id") for values in (getattr(graph.given, name),)}
+    return NodeGraph(graph.name, from_scipy(m, binary=True), features, graph.labels[order], graph.class_names, graph.notes,
+                     replace(graph.given, **per_node))
 
 
 def reader_order(adjacency: CSR) -> Array:

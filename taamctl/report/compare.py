@@ -161,12 +161,12 @@ def p_text(p: float) -> str:
 def conditions(result: Mapping[str, Any], rows: Sequence[Row], flags: Sequence[str]) -> list[str]:
     """Return the sentences below the table: what the numbers mean, what a pair is, which test was made."""
     facts = {key: "/".join(sorted({str(r[key]) for r in rows})) for key in ("part", "averaging", "protocol", "unit")}
-    shares = sorted({"/".join(f"{100 * r['settings']['split'][p]:g}" for p in ("train", "val", "test")) for r in rows})
+    parts = sorted({r["split"].partition(", ")[0] for r in rows})  # the rest, order and seed, is in the cells
     lines = [f"Per cent on the {facts['part']} part; {facts['averaging']} accuracy; {facts['protocol']} protocol; "
              f"one task-ID decision per {facts['unit']}.", _scope_line(result)]
     if any(r["task_id_kind"] == "inferred" for r in rows):
         lines.append("Every query graph holds one task's nodes, which is what makes a graph-level task ID easy.")
-    lines.append(f"Split: {', '.join(shares)} per class. Class orders: {_listed(result['orders'])}; split seeds: "
+    lines.append(f"Split: {', '.join(parts)}. Class orders: {_listed(result['orders'])}; split seeds: "
                  f"{_listed(result['splits'])}; seeds: {_listed(result['seeds'])}.")
     lines += [*_pair_lines(result), *_test_lines(result)]
     if any(m["af"] is None or m["aa_low"] is None for d in result["datasets"] for m in d["methods"]):

@@ -15,8 +15,12 @@ import pytest
 
 from taamctl.cli import common
 from taamctl.cli.compare import command, plan
+from taamctl.cli.compare import compare as run_cells
 from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Given, NodeGraph
+from taamctl.datasets import _imported
 from taamctl.evaluation import statistics
+from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.report import compare
 
 METHODS = ("finetune", "linear_probe")
@@ -174,7 +178,7 @@ def _row(method: str, aa: float | None, seed: int, dataset: str = "toy", **chang
     return {"dataset": dataset, "method": method, "profile": None, "seed": seed, "part": "test", "averaging": "balanced", "unit": "graph",
             "protocol": "grouped", "scope": "all_seen", "aa": aa, "af": 0.1, "aa_by_scope": scopes,
             "af_by_scope": dict.fromkeys(scopes, 0.2), "task_id_kind": "none", "flags": [], "sha256": "0" * 64,
-            "settings": {"split": {"train": 0.6, "val": 0.2, "test": 0.2}}, **changes}
+            "split": "60/20/20 per class, split seed 42, natural class order", **changes}
 
 
 def _grid(scores: dict[str, list[float]], *, blocks: bool, **changes: Any) -> list[tuple[compare.Cell, dict[str, Any]]]:
@@ -259,3 +263,15 @@ def test_what_could_tell_is_said_before_the_work(cells: int, methods: int, seeds
     assert note.endswith(f"name more {more}")
     enough = statistics.fewest_pairs(methods * (methods - 1) // 2)
     assert compare.too_few(enough, methods, 1) == "" == compare.too_few(1, methods, enough)
+
+
+def test_several_splits_of_parts_that_no_seed_draws_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ring, _ = adjacency_from_edges(np.arange(40), (np.arange(40) + 1) % 40, 40, "shop")
+    part = (np.arange(40) // 4 % 3).astype(np.int8)
+    _imported.write(Path("data/shop.h5"), NodeGraph("shop", ring, np.ones((40, 2), np.float32), np.arange(40) % 4, tuple("abcd"), (),
+                                                    Given(part=part)), {})
+    context = common.make_context(params=None, overrides=["train.epochs=1"], outputs=Path("outputs"), data_root=None, force=False,
+                                  no_wait=False, quiet=True, datasets=["shop"], methods=["finetune", "linear_probe"])
+    with pytest.raises(TaamctlError, match="the parts of shop are given: a split seed changes nothing"):
+        run_cells(context, plan(context, None, [1, 2]), None)

@@ -22,8 +22,9 @@ from taamctl.learning.task_id import given as true_ids
 from taamctl.stream.params import SplitParams
 from taamctl.stream.plan import Facts, Split, make_split
 
-SPLIT = SplitParams(node_order="file", symmetrize="always", unlabelled="as_released", class_order="natural", order_seed=0,
-                    classes_per_task=2, odd_class="drop", min_class_size=2, small_class="drop", train=0.6, val=0.2, test=0.2, seed=42)
+SPLIT = SplitParams(node_order="file", symmetrize="always", unlabelled="as_released", tasks="as_given", class_order="natural",
+                    order_seed=0, classes_per_task=2, odd_class="drop", min_class_size=2, small_class="drop", parts="as_given", train=0.6,
+                    val=0.2, test=0.2, seed=42)
 PRE = PrecomputeParams(hops=2, max_hop=2, self_loops="add", feature_norm="none", backend="torch", ls_hops=3, ls_reconnect=True, ls_seed=0,
                        store_x=False, store_edges=False)
 TRAIN = TrainParams(epochs=4, lr=0.005, weight_decay=0.0005, balance=True, node_batch=0, device="cpu", threads=1)

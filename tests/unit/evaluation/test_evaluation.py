@@ -67,3 +67,19 @@ def test_costs_count_prototypes_only_in_full_and_only_where_used() -> None:
     stored = {"parameters": 100, "rows": 3, "uncounted": 7}
     assert summary.costs(stored, 10, 4, 20, "inferred") == {"extra_paper": 136, "extra_full": 136 + 7 + 80}
     assert summary.costs(stored, 10, 4, 20, "none") == {"extra_paper": 136, "extra_full": 143}
+
+
+POLICY = {"train": 0.6, "val": 0.2, "test": 0.2, "seed": 42, "class_order": "natural", "order_seed": 3, "node_order": "file"}
+
+
+@pytest.mark.parametrize(("changes", "stated", "text"), [
+    ({}, {}, "60/20/20 per class, split seed 42 (same for all seeds), natural class order"),
+    ({"class_order": "seeded_permutation"}, {}, "60/20/20 per class, split seed 42 (same for all seeds), class order seed 3"),
+    ({"class_order": "time"}, {"parts": "time"}, "60/20/20 per class, the oldest nodes for training, classes in order of their first node"),
+    ({}, {"tasks": "given", "parts": "given"}, "parts as given, tasks as given"),
+    ({"class_order": "time", "node_order": "reader"}, {"tasks": "given"},
+     "60/20/20 per class, split seed 42 (same for all seeds), tasks in order of their first node, reader node order"),
+    ({"class_order": "seeded_permutation"}, {"tasks": "given", "parts": "given"}, "parts as given, task order seed 3"),
+])
+def test_the_split_policy_says_what_the_graph_states(changes: dict, stated: dict, text: str) -> None:
+    assert summary.split_policy({**POLICY, **changes}, stated) == text

@@ -4,17 +4,22 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Given, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, symmetrise, to_scipy
 from taamctl.stream.induce import account, induce
 from taamctl.stream.order import build_stream
 from taamctl.stream.params import SplitParams
 from taamctl.stream.parts import group_nodes, split_class
+from taamctl.stream.plan import Facts, Split, make_split
 
-PARAMS = SplitParams(node_order="file", symmetrize="as_released", unlabelled="as_released", class_order="natural", order_seed=0,
-                     classes_per_task=2, odd_class="drop", min_class_size=2, small_class="drop", train=0.6, val=0.2, test=0.2, seed=42)
+PARAMS = SplitParams(node_order="file", symmetrize="as_released", unlabelled="as_released", tasks="as_given", class_order="natural",
+                     order_seed=0, classes_per_task=2, odd_class="drop", min_class_size=2, small_class="drop", parts="as_given", train=0.6,
+                     val=0.2, test=0.2, seed=42)
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 10, 99, 100, 101, 264, 1000])
@@ -108,3 +113,136 @@ def test_account_counts_nodes_edges_loops_and_isolated() -> None:
 def test_fractions_must_sum_to_one() -> None:
     with pytest.raises(TaamctlError, match="must be 1"):
         dataclasses.replace(PARAMS, train=0.7)
+
+
+# ------------------------------------------------------------------------------------------------- what a graph itself states
+
+def _graph(labels: np.ndarray, given: Given, names: tuple[str, ...] | None = None) -> NodeGraph:
+    """Return a ring of nodes with one feature."""
+    n = len(labels)
+    ring, _ = adjacency_from_edges(np.arange(n), (np.arange(n) + 1) % n, n, "g")
+    classes = names or _names(int(labels.max()) + 1)
+    return NodeGraph("g", ring, np.ones((n, 1), np.float32), labels.astype(np.int64), classes, (), given)
+
+
+def _split(labels: np.ndarray, given: Given, **changes: object) -> Split:
+    return make_split(_graph(labels, given), Facts(False, None), dataclasses.replace(PARAMS, **changes))
+
+
+def _parts(split: Split) -> list[list[list[int]]]:
+    rows = [split.orig_id[a:b].tolist() for a, b in zip(split.offset[:-1], split.offset[1:], strict=True)]
+    return [rows[i:i + 3] for i in range(0, len(rows), 3)]
+
+
+ARRIVAL = np.array([1, 0, 2, 0, 1])
+
+
+def test_given_tasks_are_taken_whatever_their_size() -> None:
+    stream, dropped = build_stream(_labels(4, 4, 4, 4, 4), _names(5), PARAMS, Given(arrival=ARRIVAL))
+    assert stream.labels == (1, 3, 0, 4, 2)
+    assert [(t.low, t.high) for t in stream.tasks] == [(0, 2), (2, 4), (4, 5)]
+    assert dropped == ()
+
+
+def test_given_tasks_may_be_set_aside() -> None:
+    by_size = dataclasses.replace(PARAMS, tasks="by_size")
+    assert build_stream(_labels(4, 4, 4, 4, 4), _names(5), by_size, Given(arrival=ARRIVAL)) \
+        == build_stream(_labels(4, 4, 4, 4, 4), _names(5), by_size)
+
+
+def test_a_given_task_whose_classes_are_all_too_small_is_no_task() -> None:
+    stream, dropped = build_stream(_labels(4, 1, 4, 1, 4), _names(5), PARAMS, Given(arrival=ARRIVAL))
+    assert [stream.class_names[t.low:t.high] for t in stream.tasks] == [("c0", "c4"), ("c2",)]
+    assert [d.name for d in dropped] == ["c1", "c3"]
+
+
+@pytest.mark.parametrize("order_seed", range(4))
+def test_an_order_moves_given_tasks_as_wholes(order_seed: int) -> None:
+    params = dataclasses.replace(PARAMS, class_order="seeded_permutation", order_seed=order_seed)
+    stream, _ = build_stream(_labels(4, 4, 4, 4, 4), _names(5), params, Given(arrival=ARRIVAL))
+    assert {frozenset(stream.labels[t.low:t.high]) for t in stream.tasks} == {frozenset(s) for s in ((1, 3), (0, 4), (2,))}
+
+
+def test_classes_and_given_tasks_by_their_first_node() -> None:
+    labels = np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    time = np.array([9, 5, np.nan, 1, 3, 3, 5, 7.0])
+    params = dataclasses.replace(PARAMS, class_order="time")
+    stream, _ = build_stream(labels, _names(4), params, Given(time=time))
+    assert stream.labels == (1, 2, 0, 3)  # 1, 3, then 5 twice: the smaller label first
+    stream, _ = build_stream(labels, _names(4), params, Given(time=time, arrival=np.array([1, 0, 1, 0])))
+    assert stream.labels == (1, 3, 0, 2)
+
+
+def test_time_without_times_is_refused() -> None:
+    labels = _labels(4, 4)
+    with pytest.raises(TaamctlError, match="class_order is time, but this graph has no times"):
+        _split(labels, Given(), class_order="time")
+    with pytest.raises(TaamctlError, match="parts is time, but this graph has no times"):
+        _split(labels, Given(), parts="time")
+    half = Given(time=np.where(labels == 0, 1.0, np.nan))
+    with pytest.raises(TaamctlError, match="no node of these classes has one: c1"):
+        _split(labels, half, class_order="time")
+    with pytest.raises(TaamctlError, match="classes with no node with a time: c1"):
+        _split(labels, half, parts="time")
+
+
+def test_given_parts_are_taken_and_nodes_without_one_left_out() -> None:
+    labels = np.array([0, 0, 0, 0, 1, 1, 1, -1])
+    split = _split(labels, Given(part=np.array([2, 0, -1, 1, 0, 0, 2, 0], np.int8)))
+    assert _parts(split) == [[[1, 4, 5], [3], [0, 6]]]
+    assert split.counts.tolist() == [[1, 1, 1], [2, 0, 1]]
+    assert split.stated == {"parts": "given", "left_out": 1}
+    assert split.unlabelled == (1, "left out")
+    assert _split(labels, Given(part=np.array([2, 0, -1, 1, 0, 0, 2, 0], np.int8)), parts="drawn").stated == {}
+
+
+def test_a_class_without_a_given_training_node_is_refused_by_name() -> None:
+    with pytest.raises(TaamctlError, match="classes with no node given to train: c1") as error:
+        _split(np.array([0, 0, 1, 1]), Given(part=np.array([0, 2, 1, -1], np.int8)))
+    assert "split.parts to drawn" in error.value.hint
+
+
+def test_parts_by_time_train_on_the_oldest_and_test_on_the_newest() -> None:
+    labels = np.repeat([0, 1], 6)
+    time = np.array([5, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, np.nan])
+    split = _split(labels, Given(time=time), parts="time")
+    assert _parts(split) == [[[3, 4, 5, 6, 7, 8], [2, 9], [0, 1, 10]]]
+    assert split.stated == {"parts": "time", "left_out": 1}
+
+
+def test_what_is_not_stated_is_drawn_as_ever() -> None:
+    labels = _labels(9, 8, 7, 6)
+    plain, stated = (_split(labels, g) for g in (Given(), Given(time=np.arange(30.0), node_id=np.array(["n"] * 30))))
+    assert stated.stated == plain.stated == {}
+    assert np.array_equal(plain.orig_id, stated.orig_id)
+    assert np.array_equal(plain.offset, stated.offset)
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_any_given_stream_partitions_what_is_kept(data: st.DataObject) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    classes, n = data.draw(st.integers(1, 6)), data.draw(st.integers(12, 60))
+    labels = rng.integers(-1, classes, n)
+    labels[:2 * classes] = np.repeat(np.arange(classes), 2)
+    part = rng.integers(-1, 3, n).astype(np.int8)
+    part[:2 * classes:2] = 0
+    time = np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 5, n))
+    time[:2 * classes] = rng.integers(0, 5, 2 * classes)
+    arrival = np.unique(rng.integers(0, 4, classes), return_inverse=True)[1].astype(np.int64)
+    how = data.draw(st.sampled_from(["as_given", "drawn", "time"]))
+    split = _split(labels, Given(arrival, part, time), parts=how, tasks=data.draw(st.sampled_from(["as_given", "by_size"])),
+                   class_order=data.draw(st.sampled_from(["natural", "seeded_permutation", "time"])), odd_class="singleton_task")
+    assert sorted(split.stream.labels) == list(range(classes))
+    assert len(set(split.orig_id.tolist())) == len(split.orig_id)
+    assert np.array_equal(np.array(split.stream.labels)[split.y], labels[split.orig_id])
+    assert split.counts[:, 0].min() >= 1
+    assert len(split.orig_id) + split.stated.get("left_out", 0) == (labels >= 0).sum()
+    in_part = np.repeat(np.arange(len(split.offset) - 1) % 3, np.diff(split.offset))
+    if how == "as_given":
+        assert np.array_equal(part[split.orig_id], in_part)
+    if how == "time":
+        for c in range(classes):
+            ages = [time[split.orig_id[(split.y == c) & (in_part == p)]] for p in range(3)]
+            pairs = [(a.max(), b.min()) for a, b in ((ages[0], ages[1]), (ages[0], ages[2]), (ages[1], ages[2])) if len(a) and len(b)]
+            assert all(old <= new for old, new in pairs)
