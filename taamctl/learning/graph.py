@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -85,3 +85,23 @@ def _tensor(matrix: Any, device: torch.device) -> torch.Tensor:
 def in_edges(extras: Mapping[str, Any]) -> tuple[Array, Array]:
     """Return (receiver, sender) of every edge, self-loops included, grouped by receiver."""
     return np.repeat(np.arange(len(extras["indptr"]) - 1), np.diff(extras["indptr"])), extras["indices"].astype(np.int64)
+
+
+def hop_rows(h: torch.Tensor, extras: Mapping[str, Any], hops: Iterable[int], stored: int) -> dict[int, torch.Tensor]:
+    """Return j -> S^j X of a whole group, [N, F] float32 on the CPU.
+
+    Args:
+        h: [N, F] S^stored X. extras: raw features and edges of the group.
+    """
+    wanted = sorted(set(hops))
+    out = {stored: h.cpu()} if stored in wanted else {}
+    others = [j for j in wanted if j != stored]
+    if others:
+        z = raw_rows(extras, torch.arange(len(h)), h.shape[1])
+        s = normalised(adjacency(extras)) if others[-1] else None
+        for j in range(others[-1] + 1):
+            if j:
+                z = torch.from_numpy(np.asarray(s @ z.numpy(), np.float32))
+            if j in others:
+                out[j] = z
+    return out

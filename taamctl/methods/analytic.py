@@ -1,0 +1,91 @@
+"""Analytic: ridge regression in closed form over all classes seen, from sums that every task adds to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from taamctl.core.progress import SILENT, Progress
+from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
+from taamctl.learning import graph, ridge
+from taamctl.learning.method import Facts, State, Stored
+from taamctl.learning.method import Method as Base
+from taamctl.learning.params import TrainParams
+
+Params = ridge.RidgeParams
+
+
+class Method(Base):
+    """W = (G + r D)^-1 Q with G = sum of w_v phi_v phi_v^T and Q = sum of w_v phi_v y_v^T, w_v = 1 / N_c, over the nodes of all tasks.
+
+    No task ID, no gradient, no data kept: after any order of tasks W is the joint solution to rounding. For nodes of unsorted graphs.
+    Source: ACIL (2022), AL-GNN (2025) on graphs; node profiles of mixed hops and the ridge from the sums are ours.
+    """
+
+    facts: ClassVar[Facts] = Facts(title="Analytic", family="closed form", source="ACIL (2022), AL-GNN (2025)", sees="current",
+                                   task_id="none", needs=("x", "edges"), query_needs=("x", "edges"),
+                                   memory="sums over nodes: a Gram matrix and a column per class")
+    params: Params
+
+    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+        super().__init__(params, info, train, seed, device)
+        self._lift = ridge.Lift.draw(info.num_features, self.params, seed)
+        width = self.params.profile_width(info.num_features)
+        self._sums = ridge.Sums(torch.zeros(width, width, dtype=torch.float64), torch.zeros(width, 0, dtype=torch.float64), 0)
+        self._weight = torch.zeros(width, 0)
+
+    @property
+    def epochs(self) -> int:
+        """Return 1: there is nothing to repeat."""
+        return 1
+
+    def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
+        """Add one task to the sums and solve; return the share of its training nodes that are wrong."""
+        data = tasks[-1]
+        profiles = self._hops(data.h, data.extras)
+        mine = ridge.collect(profiles, (data.y - data.task.low).to(self.device), data.task.high - data.task.low, self._lift, self.params)
+        self._sums = self._sums.joined(mine)
+        self._weight, _ = ridge.solve(self._sums, self.params)
+        progress.advance(self.steps(data.task.index))
+        predicted = self._scores(profiles).argmax(1)
+        return np.array([(predicted != data.y.to(predicted.device)).float().mean()], np.float32)
+
+    def shared(self) -> dict[str, Array]:
+        """Return the random matrix of the profiles, frozen as a backbone is."""
+        return {"lift": self._lift.matrix.numpy()}
+
+    def state(self) -> dict[str, Array]:
+        """Return the weights [P, seen] of the stage."""
+        return {"weight": self._weight.numpy()}
+
+    def training_state(self) -> dict[str, Array]:
+        """Return the sums that the next task adds to."""
+        return {"gram": ridge.pack(self._sums.gram).numpy(), "cross": self._sums.cross.numpy(), "nodes": np.array([self._sums.nodes])}
+
+    def load(self, shared: State, states: Sequence[State], training: State | None = None) -> None:
+        """Install the weights of the last stage, and the sums where training goes on."""
+        if shared:
+            self._lift = ridge.Lift(torch.from_numpy(np.array(shared["lift"])), self._lift.projects)
+        self._weight = torch.from_numpy(np.array(states[-1]["weight"]))
+        if training:
+            gram = ridge.unpack(torch.from_numpy(np.array(training["gram"])), len(self._weight))
+            self._sums = ridge.Sums(gram, torch.from_numpy(np.array(training["cross"])), int(training["nodes"][0]))
+
+    def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
+        """Return the regression's outputs; the task ID is not used."""
+        return self._scores(self._hops(query.h, query.extras))
+
+    def _hops(self, h: torch.Tensor, extras: Any) -> dict[int, torch.Tensor]:
+        found = graph.hop_rows(h, extras, self.params.hops, self.info.hops)
+        return {j: x.to(self.device) for j, x in found.items()}
+
+    def _scores(self, hops: ridge.Hops) -> torch.Tensor:
+        return self._lift.profile(hops, self.params.hops) @ self._weight.to(self.device)
+
+    def stored(self, class_sizes: Array) -> Stored:
+        """Return the sums; the weights follow from them."""
+        words = ridge.memory_words(self.info.num_features, self.info.num_classes, self.params)
+        return Stored(parameters=words, net=self._lift.matrix.numel())
