@@ -52,4 +52,6 @@ def _fill(writer: artefacts.Writer, split: Split, dataset: str, graph_sha256: st
     writer.put("nodes/y", split.y)
     writer.put("edges/indptr", split.edges.indptr)
     writer.put("edges/indices", split.edges.indices)
+    writer.put("mixed/indptr", split.mixed.indptr)
+    writer.put("mixed/indices", split.mixed.indices)
     writer.put("account/table", split.table)

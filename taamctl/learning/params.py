@@ -1,4 +1,4 @@
-"""The `train` and `infer` sections."""
+"""The `train`, `infer` and `lens` sections."""
 
 from __future__ import annotations
 
@@ -42,3 +42,39 @@ class InferParams:
         """Return these parameters with `as_published` resolved to a method's own profile and metric."""
         profile = routing[0] if self.profile == "as_published" else self.profile
         return replace(self, profile=profile, metric=routing[1] if self.metric == "as_published" else self.metric)
+
+
+@dataclass(frozen=True)
+class RidgeParams:
+    """Node profiles and their regression."""
+
+    hops: dict[int, float] = param("hop -> its weight in a node's profile, each hop's features scaled to length 1 first", ge=None)
+    width: int = param("width of a profile: where F is smaller, random ReLU features of the profile fill it up", ge=1)
+    widest: int = param("where F is larger than this, profiles are projected to this width at random", ge=1)
+    views: bool = param("learn a node from every hop alone too")
+    exponent: float = param("penalise a feature by its mean square to this power; 0 = all alike", ge=0, le=1)
+    ridge: float | None = param("strength of the penalty, relative to the mean square of the features; null = by generalised "
+                                "cross-validation, from the sums alone", gt=0)
+
+    def __post_init__(self) -> None:
+        if not self.hops or min(self.hops) < 0 or any(w <= 0 for w in self.hops.values()):
+            raise TaamctlError(f"hops {self.hops} must name at least one hop >= 0 with a positive weight, such as {{0: 1, 2: 1}}")
+
+    def profile_width(self, num_features: int) -> int:
+        """Return P, the width of a profile of F features."""
+        return min(max(num_features, self.width), max(self.widest, self.width))
+
+
+@dataclass(frozen=True)
+class LensParams:
+    """What `taamctl eval --lens` looks at; it changes no other result."""
+
+    batches: tuple[int, ...] = param("batch sizes B: one task-ID decision for every B nodes", ge=2)
+    batch_seed: int = param("seed of the order that nodes arrive in, before they are cut into batches", ge=0)
+    temperature: float = param("by which a regression's outputs are multiplied before they become a posterior", gt=0)
+    top: int = param("tasks that soft routing asks", ge=1)
+    router: RidgeParams = param("node profiles of the class, Gaussian and ridge routers; as for methods.analytic")
+
+    def __post_init__(self) -> None:
+        if list(self.batches) != sorted(set(self.batches)):
+            raise TaamctlError(f"batches {list(self.batches)} must increase")

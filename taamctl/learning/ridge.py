@@ -13,34 +13,12 @@ from dataclasses import dataclass
 
 import torch
 
-from taamctl.core.errors import TaamctlError
 from taamctl.core.seeding import torch_generator
-from taamctl.core.spec import param
+from taamctl.learning.params import RidgeParams
 
 Hops = Mapping[int, torch.Tensor]
 GRID = 10.0 ** torch.linspace(-2, 1, 13, dtype=torch.float64)  # ridges that generalised cross-validation chooses from
 ROWS = 8192  # profiles that are in memory at once
-
-
-@dataclass(frozen=True)
-class RidgeParams:
-    """Node profiles and their regression."""
-
-    hops: dict[int, float] = param("hop -> its weight in a node's profile, each hop's features scaled to length 1 first", ge=None)
-    width: int = param("width of a profile: where F is smaller, random ReLU features of the profile fill it up", ge=1)
-    widest: int = param("where F is larger than this, profiles are projected to this width at random", ge=1)
-    views: bool = param("learn a node from every hop alone too")
-    exponent: float = param("penalise a feature by its mean square to this power; 0 = all alike", ge=0, le=1)
-    ridge: float | None = param("strength of the penalty, relative to the mean square of the features; null = by generalised "
-                                "cross-validation, from the sums alone", gt=0)
-
-    def __post_init__(self) -> None:
-        if not self.hops or min(self.hops) < 0 or any(w <= 0 for w in self.hops.values()):
-            raise TaamctlError(f"hops {self.hops} must name at least one hop >= 0 with a positive weight, such as {{0: 1, 2: 1}}")
-
-    def profile_width(self, num_features: int) -> int:
-        """Return P, the width of a profile of F features."""
-        return min(max(num_features, self.width), max(self.widest, self.width))
 
 
 @dataclass(frozen=True)

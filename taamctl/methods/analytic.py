@@ -13,9 +13,9 @@ from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning import graph, ridge
 from taamctl.learning.method import Facts, State, Stored
 from taamctl.learning.method import Method as Base
-from taamctl.learning.params import TrainParams
+from taamctl.learning.params import RidgeParams, TrainParams
 
-Params = ridge.RidgeParams
+Params = RidgeParams
 
 
 class Method(Base):

@@ -23,6 +23,7 @@ SECTIONS = {
     "precompute": "taamctl.features.params:PrecomputeParams",
     "train": "taamctl.learning.params:TrainParams",
     "infer": "taamctl.learning.params:InferParams",
+    "lens": "taamctl.learning.params:LensParams",
     "eval": "taamctl.evaluation.params:EvalParams",
     "report": "taamctl.report.params:ReportParams",
 }

@@ -47,7 +47,7 @@ KINDS: dict[str, Kind] = {
         "given/node_id": Entry("str", ("N",), "the nodes' names in the source", optional=True),
         "notes": Entry("str", ("note",), "what importing had to say about the raw data", optional=True),
     }),
-    "split": Kind(1, "task stream, parts and the edges inside every (task, part)", {
+    "split": Kind(2, "task stream, parts and the edges inside every (task, part)", {
         "classes/label": Entry("int64", ("C",), "the data set's label id of every class, in stream order"),
         "classes/name": Entry("str", ("C",), "class names, in stream order"),
         "classes/count": Entry("int64", ("C", "part"), "nodes per class in train, val, test"),
@@ -58,6 +58,9 @@ KINDS: dict[str, Kind] = {
         "edges/indptr": Entry("int64", ("N+1",), "block-diagonal adjacency: row v holds the nodes that send to v, no self-loops "
                                                  "added yet"),
         "edges/indices": Entry("int32", ("E",), "sending nodes, in the grouped numbering"),
+        "mixed/indptr": Entry("int64", ("N+1",), "edges inside all tasks' val nodes, and inside all tasks' test nodes: the mixed query "
+                                                 "graphs; training rows are empty"),
+        "mixed/indices": Entry("int32", ("E",), "sending nodes, in the grouped numbering"),
         "account/table": Entry("int64", ("T*3", "4"), "per (task, part): nodes, edges kept, self-loops among them, isolated nodes"),
     }),
     "precompute": Kind(1, "propagated features of every (task, part), each from its own induced subgraph alone", {

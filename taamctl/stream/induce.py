@@ -53,6 +53,33 @@ def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
     return CSR(indptr, indices, None, (total, total))
 
 
+def induce_mixed(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
+    """Return the edges inside all tasks' val nodes and inside all tasks' test nodes: what a graph that mixes the tasks has.
+
+    Training rows stay empty: no task is ever trained on such a graph.
+
+    Args:
+        adjacency, orig_id, offset: as for `induce`; groups are (task, part), tasks first.
+
+    Returns:
+        [M, M] binary over the grouped rows, rows sorted.
+    """
+    import scipy.sparse as sp
+
+    from taamctl.graph.canonical import from_scipy, to_scipy
+
+    total, part = len(orig_id), np.repeat(np.arange(len(offset) - 1) % 3, np.diff(offset))
+    whole = to_scipy(adjacency, np.int8)
+    rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for p in (1, 2):
+        mine = np.flatnonzero(part == p)
+        inside = whole[orig_id[mine]][:, orig_id[mine]].tocoo()
+        rows.append(mine[inside.row])
+        columns.append(mine[inside.col])
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    return from_scipy(sp.csr_matrix((np.ones(len(row), np.int8), (row, column)), shape=(total, total)), binary=True)
+
+
 def account(edges: CSR, offset: Array) -> Array:
     """Count per group: nodes, edges kept, self-loops among them, isolated nodes (no edge but a self-loop).
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from taamctl.core.types import CSR, Array, NodeGraph, TaskStream
 from taamctl.graph import canonical
-from taamctl.stream.induce import account, induce, message_edges
+from taamctl.stream.induce import account, induce, induce_mixed, message_edges
 from taamctl.stream.order import Dropped, build_stream
 from taamctl.stream.params import SplitParams
 from taamctl.stream.parts import group_nodes, rule
@@ -42,6 +42,7 @@ class Split:
     y: Array
     offset: Array
     edges: CSR
+    mixed: CSR
     table: Array
     counts: Array
     label_sha256: str
@@ -75,7 +76,7 @@ def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
     np.add.at(counts, (y, part_of_row), 1)
     kept = params.unlabelled == "as_released" and facts.unlabelled_as is not None
     fate = f"taken as {raw.class_names[facts.unlabelled_as or 0]}" if kept else "left out"
-    return Split(stream, dropped, orig_id, y, offset, edges, account(edges, offset), counts,
+    return Split(stream, dropped, orig_id, y, offset, edges, induce_mixed(adjacency, orig_id, offset), account(edges, offset), counts,
                  hashlib.sha256(labels[order].astype("<i8").tobytes()).hexdigest(), (stored, adjacency.nnz), (unlabelled, fate),
                  _stated(raw, labels, stream, params, len(orig_id)))
 

@@ -10,8 +10,9 @@ import torch
 
 from taamctl.core.errors import TaamctlError
 from taamctl.learning import ridge
+from taamctl.learning.params import RidgeParams
 
-PARAMS = ridge.RidgeParams(hops={0: 1.0, 2: 1.0}, width=1, widest=4096, views=False, exponent=0.0, ridge=0.3)
+PARAMS = RidgeParams(hops={0: 1.0, 2: 1.0}, width=1, widest=4096, views=False, exponent=0.0, ridge=0.3)
 F, CLASSES = 12, 6
 
 
@@ -24,7 +25,7 @@ def drawn(seed: int = 0, noise: float = 1.0) -> tuple[dict[int, torch.Tensor], t
     return hops, torch.from_numpy(y)
 
 
-def sums_of(hops: dict[int, torch.Tensor], y: torch.Tensor, bounds: list[tuple[int, int]], params: ridge.RidgeParams) -> ridge.Sums:
+def sums_of(hops: dict[int, torch.Tensor], y: torch.Tensor, bounds: list[tuple[int, int]], params: RidgeParams) -> ridge.Sums:
     lift = ridge.Lift.draw(F, params, 0)
     parts = []
     for low, high in bounds:
@@ -50,7 +51,7 @@ def test_the_weights_are_those_of_weighted_least_squares_on_stacked_rows() -> No
 
 
 @pytest.mark.parametrize("params", [PARAMS, replace(PARAMS, views=True, exponent=0.5, ridge=None, width=20)])
-def test_the_order_of_tasks_is_without_meaning(params: ridge.RidgeParams) -> None:
+def test_the_order_of_tasks_is_without_meaning(params: RidgeParams) -> None:
     hops, y = drawn()
     joint, r = ridge.solve(sums_of(hops, y, [(0, 6)], params), params)
     forward, _ = ridge.solve(sums_of(hops, y, [(0, 2), (2, 4), (4, 6)], params), params)

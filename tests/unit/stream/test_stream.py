@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, symmetrise, to_scipy
-from taamctl.stream.induce import account, induce
+from taamctl.stream.induce import account, induce, induce_mixed
 from taamctl.stream.order import build_stream
 from taamctl.stream.params import SplitParams
 from taamctl.stream.parts import group_nodes, split_class
@@ -246,3 +247,19 @@ def test_any_given_stream_partitions_what_is_kept(data: st.DataObject) -> None:
             ages = [time[split.orig_id[(split.y == c) & (in_part == p)]] for p in range(3)]
             pairs = [(a.max(), b.min()) for a, b in ((ages[0], ages[1]), (ages[0], ages[2]), (ages[1], ages[2])) if len(a) and len(b)]
             assert all(old <= new for old, new in pairs)
+
+
+def test_mixed_edges_are_those_inside_a_part_whatever_the_task() -> None:
+    """Against a dense reference: both ends in val, or both in test; nothing touches a training node."""
+    rng = np.random.default_rng(0)
+    linked = rng.random((30, 30)) < 0.2
+    order = rng.permutation(30)
+    offset = np.array([0, 6, 9, 13, 20, 26, 30])
+    orig_id = np.concatenate([np.sort(order[a:b]) for a, b in pairwise(offset)])
+    source, target = np.nonzero(linked.T)
+    adjacency, _ = adjacency_from_edges(source, target, 30, "toy")
+    part = np.repeat(np.arange(6) % 3, np.diff(offset))
+    same = (part[:, None] == part) & (part[:, None] > 0)
+    made = to_scipy(induce_mixed(adjacency, orig_id, offset)).toarray() > 0
+    assert (made == linked[np.ix_(orig_id, orig_id)] & same).all()
+    assert (made & (np.repeat([0, 1], [13, 17])[:, None] != np.repeat([0, 1], [13, 17]))).any()  # edges between tasks are kept
