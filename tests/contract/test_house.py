@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "features": {"core", "graph"}, "models": {"core"}, "learning": {"core", "models"},
     "methods": {"core", "learning", "models", "features"},
     "evaluation": {"core"}, "report": {"core", "runtime", "evaluation"},
-    "pipeline": {"core", "runtime", "evaluation", "report"},
+    "pipeline": {"core", "runtime", "graph", "stream", "datasets", "evaluation", "report"},
     "kit": {"core", "runtime", "learning", "models", "features"},
     "stages": OURS - {"cli", "kit", "pipeline", "stages"},
     "cli": {"core", "runtime", "report", "pipeline", "kit", "stages", "features"},

@@ -1,0 +1,197 @@
+"""What a split would make of a graph, what that costs, and what to change: all of it before anything is computed. Pure functions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.types import PARTS, Array, NodeGraph
+from taamctl.stream.params import SplitParams
+from taamctl.stream.plan import Split
+
+STOP, WARN, NOTE = "stop", "warning", "note"
+MIB = 1 << 20
+HIDDEN = 256  # width of the backbone
+CORE = 7e10  # multiply-adds of a dense product, per second and core
+STREAMED = 5e8  # bytes propagated or written per second
+FLOOR = 300 * MIB  # Python with its libraries
+SHOWN = 8  # names in one finding
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to know or to change.
+
+    Attributes:
+        level: `stop` (the run would end in an error), `warning` or `note`.
+        what: what was found. mend: what can be done about it.
+        changes: parameters that are suggested, as `section.key=value`.
+    """
+
+    level: str
+    what: str
+    mend: str = ""
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The parameters that cost depends on, and how many runs there are."""
+
+    hops: int
+    max_hop: int
+    store_x: bool
+    store_edges: bool
+    epochs: int
+    threads: int
+    runs: int
+
+
+def split_facts(split: Split, codes: Array) -> dict[str, Any]:
+    """Return the stream that a split makes, and what the parts lose by being apart.
+
+    Args:
+        codes: equal for nodes with equal features.
+    """
+    names, table = split.stream.class_names, split.table
+    tasks = [{"task": t.index, "classes": list(names[t.low:t.high]),
+              **{part: int(table[3 * t.index + p, 0]) for p, part in enumerate(PARTS)}} for t in split.stream.tasks]
+    kept, used = int(table[:, 1].sum()), split.edges_before[1]
+    parts = {part: {"nodes": int(table[p::3, 0].sum()), "edges": int(table[p::3, 1].sum()), "isolated": int(table[p::3, 3].sum())}
+             for p, part in enumerate(PARTS)}
+    in_part = np.repeat(np.arange(len(split.offset) - 1) % 3, np.diff(split.offset))
+    ours = codes[split.orig_id]
+    twins = int(np.isin(ours[in_part == 2], ours[in_part == 0]).sum())
+    lacking = {part: [names[c] for c in np.flatnonzero(split.counts[:, p] == 0)] for p, part in enumerate(PARTS)}
+    return {"tasks": tasks, "parts": parts, "edges_used": used, "edges_kept": kept, "edges_lost_share": 1 - kept / used if used else 0.0,
+            "test_twins": twins, "dropped": [asdict(d) for d in split.dropped], "classes_without": lacking, "stated": split.stated,
+            "unlabelled": list(split.unlabelled)}
+
+
+def stream_findings(graph: NodeGraph, facts: dict[str, Any], params: SplitParams) -> list[Finding]:
+    """Return what there is to say about tasks and parts.
+
+    Args:
+        facts: as `split_facts` gives them.
+    """
+    out = []
+    small = [f"{d['name']} ({d['nodes']})" for d in facts["dropped"] if not d["reason"].startswith("leftover")]
+    over = [f"{d['name']} ({d['nodes']:,})" for d in facts["dropped"] if d["reason"].startswith("leftover")]
+    if small:
+        out.append(Finding(WARN, f"{_count(small, 'class', 'classes')} with fewer than {params.min_class_size} nodes left out "
+                           f"(split.small_class: drop): {_some(small)}",
+                           "join them to others in the source; or set split.small_class: refuse to be stopped by such classes"))
+    if over:
+        out.append(Finding(WARN, f"{_count(over, 'class', 'classes')} left over at the end and left out (split.odd_class: drop): "
+                           f"{_some(over)}", "set split.odd_class: merge_into_last, or singleton_task",
+                           ("split.odd_class=merge_into_last",)))
+    if len(facts["tasks"]) == 1:
+        lower = "tasks" not in facts["stated"] and params.classes_per_task > 1
+        out.append(Finding(WARN, "there is one task only: nothing comes after it, so nothing can be forgotten",
+                           "set split.classes_per_task: 1" if lower else "bring more classes, or state another stream in the source",
+                           ("split.classes_per_task=1",) if lower else ()))
+    fix = "set split.parts: drawn" if facts["stated"].get("parts") == "given" else "such a class needs more nodes (3 or more)"
+    for part in ("val", "test"):
+        if lacking := facts["classes_without"][part]:
+            level = WARN if part == "test" else NOTE
+            out.append(Finding(level, f"{_count(lacking, 'class', 'classes')} without a {part} node, left out of the means over {part}: "
+                               f"{_some(lacking)}", fix))
+    if facts["stated"].get("left_out"):
+        out.append(Finding(NOTE, f"{facts['stated']['left_out']:,} labelled nodes have no part and are left out", "set split.parts: drawn"
+                           if facts["stated"]["parts"] == "given" else "give them a time in the source"))
+    test = facts["parts"]["test"]
+    if test["nodes"] and 2 * test["isolated"] > test["nodes"]:
+        out.append(Finding(NOTE, f"{100 * test['isolated'] / test['nodes']:.1f} % of the test nodes have no edge inside their part",
+                           "a larger split.test keeps more edges; no edge may join two parts or two tasks"))
+    if test["nodes"] and 100 * facts["test_twins"] > test["nodes"]:
+        out.append(Finding(WARN, f"{facts['test_twins']:,} of {test['nodes']:,} test nodes have the features of a training node, so they "
+                           "measure memory too", "drop duplicate nodes in the source"))
+    if facts["unlabelled"][0]:
+        out.append(Finding(NOTE, f"{facts['unlabelled'][0]:,} nodes have no label: {facts['unlabelled'][1]}"))
+    if graph.given.time is not None and params.class_order != "time" and params.parts != "time":
+        out.append(Finding(NOTE, "the graph states times, and the split does not use them",
+                           "set split.class_order: time (classes as they appear) or split.parts: time (train on the oldest nodes)"))
+    return out
+
+
+def graph_findings(facts: dict[str, Any], params: SplitParams, directed: bool) -> list[Finding]:
+    """Return what there is to say about edges and features.
+
+    Args:
+        facts: as `census` gives them. directed: the edges are used as directed where `symmetrize` is `as_released`.
+    """
+    out = []
+    edges, x = facts["edges"], facts["features"]
+    joined = params.symmetrize == "always" or (params.symmetrize == "as_released" and not directed)
+    if joined and edges["one_way_share"] > 0.01:
+        out.append(Finding(NOTE, f"{100 * edges['one_way_share']:.1f} % of the edges have no reverse; all are used both ways: "
+                           f"{edges['stored']:,} become {edges['symmetrised']:,}", "set split.symmetrize: never to keep their direction"))
+    if not edges["stored"]:
+        out.append(Finding(WARN, "there is no edge: every node has its own features only", "check the edge list"))
+    if x["empty_rows"]:
+        out.append(Finding(NOTE, f"{x['empty_rows']:,} nodes have no feature other than 0"))
+    if x["empty_columns"]:
+        out.append(Finding(NOTE, f"{x['empty_columns']:,} of {x['count']:,} features are 0 for every node", "drop them in the source"))
+    if max(abs(x["low"]), abs(x["high"])) > 100:
+        row = " or set precompute.feature_norm: row" if x["low"] >= 0 else ""
+        out.append(Finding(WARN, f"features run from {x['low']:.4g} to {x['high']:.4g}: training steps are made for values near 1",
+                           f"scale them in the source{row}"))
+    if x["duplicates_of_two_classes"]:
+        out.append(Finding(NOTE, f"{x['duplicates_of_two_classes']:,} nodes have the features of a node of another class"))
+    adjusted = facts["homophily"]["adjusted"]
+    if adjusted is not None and adjusted < 0.1:
+        out.append(Finding(NOTE, f"neighbours say little about a node's class (adjusted homophily {adjusted:.2f})",
+                           "compare with precompute.hops: 0, which uses no edges"))
+    return out
+
+
+def estimate(graph: NodeGraph, facts: dict[str, Any], features: dict[str, Any], work: Workload) -> list[dict[str, Any]]:
+    """Return memory and disk in bytes and time in seconds of every stage, from counts alone; train, infer: one run.
+
+    Args:
+        facts: as `split_facts` gives them. features: the features' part of `census`.
+    """
+    parts, kept, width, tasks = facts["parts"], facts["edges_kept"], graph.num_features, len(facts["tasks"])
+    rows = sum(p["nodes"] for p in parts.values())
+    h = 4 * rows * width
+    x = (8 * rows + 8 * int(features["density"] * rows * width)) if work.store_x else 0
+    stored = h + x + 24 * rows + 4 * 3 * tasks * width * (work.max_hop + 3) + (8 * rows + 4 * (kept + rows) if work.store_edges else 0)
+    raw = 4 * graph.num_nodes * width if features["kind"] == "dense" else 8 * features["filled"]
+    learned, asked = parts["train"]["nodes"], parts["val"]["nodes"] + parts["test"]["nodes"]
+    speed = CORE * max(1, work.threads)
+    made = {
+        "split": (FLOOR + 40 * facts["edges_used"] + raw, 4 * kept + 24 * rows, 0.2 + facts["edges_used"] / 4e6),
+        "precompute": (FLOOR + raw + 2.5 * h + x, stored,
+                       ((2 + work.hops) * h + x) / STREAMED + 2 * width * (kept + rows) * work.hops / 2e9),
+        "train": (FLOOR + 4 * learned * (width + 3 * HIDDEN), 4 * width * HIDDEN, 4 * learned * width * HIDDEN * work.epochs / speed),
+        "infer": (FLOOR + 4 * asked * (width + 3 * HIDDEN), 12 * asked * tasks, 2 * asked * width * HIDDEN * tasks / speed),
+    }
+    return [{"stage": stage, "memory": int(memory), "disk": int(disk), "seconds": float(seconds),
+             "times": work.runs if stage in ("train", "infer") else 1} for stage, (memory, disk, seconds) in made.items()]
+
+
+def room_findings(costs: list[dict[str, Any]], memory: int, disk: int) -> list[Finding]:
+    """Return whether the machine has room for every stage.
+
+    Args:
+        costs: as `estimate` gives them. memory, disk: bytes there are.
+    """
+    out = []
+    need, total = max(costs, key=lambda c: int(c["memory"])), sum(c["disk"] * c["times"] for c in costs)
+    if need["memory"] > memory:
+        out.append(Finding(STOP, f"{need['stage']} needs about {need['memory'] / MIB:,.0f} MiB of memory, there are {memory / MIB:,.0f}",
+                           "take a machine with more memory, or fewer nodes or features"))
+    if total > disk:
+        out.append(Finding(STOP, f"the artefacts need about {total / MIB:,.0f} MiB, {disk / MIB:,.0f} are free",
+                           "free some, or set precompute.store_x: false and precompute.store_edges: false (fewer methods run then)"))
+    return out
+
+
+def _count(names: list[str], one: str, many: str) -> str:
+    return f"{len(names)} {one if len(names) == 1 else many}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -1,0 +1,130 @@
+"""Look at a data set before any compute: load it, count it, split it in memory, and say what a run would need and what to change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import asdict
+from typing import Any
+
+from taamctl.core import registry
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import NodeGraph
+from taamctl.pipeline import advice, census
+from taamctl.runtime.job import Context
+from taamctl.stream.plan import Facts, make_split
+
+PACKAGE = "taamctl.datasets"
+
+
+def examine(context: Context, dataset: str) -> dict[str, Any]:
+    """Return everything that `taamctl data doctor` reports of one data set, JSON-ready.
+
+    Keys: dataset, from, nodes, edges, features, labels, homophily, states, notes (what the graph is like); stream (what `split` makes of
+    it, null where it refuses); estimates (per stage, from counts); room; findings (level, what, mend, changes); ok.
+
+    Raises:
+        TaamctlError: the graph cannot be loaded.
+    """
+    module = registry.load(PACKAGE, dataset)
+    graph: NodeGraph = module.load(context.data_root, context.params.plugin("datasets", dataset, module.META.params))
+    split_params = context.params.section("split")
+    facts, codes = census.census(graph)
+    room = {"memory": _memory(), "disk": _disk(context)}
+    findings, stream, costs = [], None, []
+    try:
+        made = make_split(graph, Facts(module.META.directed, module.META.unlabelled_as), split_params)
+    except TaamctlError as error:
+        findings.append(advice.Finding(advice.STOP, error.message, error.hint))
+    else:
+        stream = advice.split_facts(made, codes)
+        costs = advice.estimate(graph, stream, facts["features"], _workload(context))
+        findings += advice.room_findings(costs, room["memory"], room["disk"])
+        findings += advice.stream_findings(graph, stream, split_params)
+    findings += advice.graph_findings(facts, split_params, module.META.directed)
+    levels = (advice.STOP, advice.WARN, advice.NOTE)
+    findings.sort(key=lambda f: levels.index(f.level))
+    return {"dataset": dataset, "from": registry.origin(PACKAGE, dataset), **facts, "stream": stream, "estimates": costs, "room": room,
+            "findings": [asdict(f) for f in findings], "ok": not any(f.level == advice.STOP for f in findings)}
+
+
+def _workload(context: Context) -> advice.Workload:
+    pre, train, run = (context.params.section(name) for name in ("precompute", "train", "run"))
+    threads = min(train.threads, os.cpu_count() or 1)
+    return advice.Workload(pre.hops, pre.max_hop, pre.store_x, pre.store_edges, train.epochs, threads, len(run.methods) * len(run.seeds))
+
+
+def _memory() -> int:
+    """Return the machine's memory in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _disk(context: Context) -> int:
+    """Return the free bytes where the artefacts will lie."""
+    folder = context.layout.root.absolute()
+    return shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.is_dir())).free
+
+
+def suggested(report: dict[str, Any]) -> list[str]:
+    """Return the parameter changes that a report suggests, as `section.key=value`, each key once."""
+    changes = [change for finding in report["findings"] for change in finding["changes"]]
+    return list({change.partition("=")[0]: change for change in changes}.values())
+
+
+def lines(report: dict[str, Any]) -> list[str]:
+    """Return a report as lines for people."""
+    edges, x, labels, h = (report[key] for key in ("edges", "features", "labels", "homophily"))
+    sizes = sorted(labels["sizes"], key=lambda s: -s[1])
+    pairs = [
+        ("from", report["from"]),
+        ("nodes", f"{report['nodes']:,}; {edges['isolated_nodes']:,} without any edge"),
+        ("edges", f"{edges['stored']:,} stored, {edges['self_loops']:,} of them self-loops; {edges['symmetrised']:,} after symmetrising; "
+                  f"{100 * edges['one_way_share']:.1f} % have no reverse; mean degree {edges['mean_degree']:.1f}"),
+        ("features", f"{x['count']:,}, {x['kind']}, {100 * x['density']:.2f} % filled, from {x['low']:.4g} to {x['high']:.4g}; "
+                     f"{x['empty_columns']:,} always 0"),
+        ("duplicates", f"{x['duplicate_nodes']:,} nodes share all their features with another, {x['duplicates_of_two_classes']:,} of them "
+                       f"with one of another class; {x['empty_rows']:,} have none but 0"),
+        ("classes", f"{labels['classes']}; largest {_size(sizes[:1])}, smallest {_size(sizes[-1:])}; "
+                    f"{labels['unlabelled']:,} nodes unlabelled"),
+        ("homophily", "no edge joins two labelled nodes" if h["edge"] is None else
+         f"{100 * h['edge']:.1f} % of the edges inside a class; {'-' if h['adjusted'] is None else format(h['adjusted'], '.2f')} beyond "
+         "chance (1: always, 0: as by chance)"),
+        ("states", ", ".join(report["states"]) or "nothing but edges, features and labels"),
+        *(("note", note) for note in report["notes"]),
+    ]
+    out = [f"{key:<12} {value}" for key, value in pairs]
+    if report["stream"] is not None:
+        out += ["", *_stream_lines(report["stream"]), "", *_cost_lines(report)]
+    out.append("")
+    for finding in report["findings"]:
+        out.append(f"{finding['level']}: {finding['what']}" + (f"\n    {finding['mend']}" if finding["mend"] else ""))
+    return [*out, "nothing stops a run" if report["ok"] else "a run would stop"]
+
+
+def _stream_lines(stream: dict[str, Any]) -> list[str]:
+    parts = stream["parts"]
+    out = [f"{'edges':<12} {stream['edges_kept']:,} of {stream['edges_used']:,} lie inside a part, "
+           f"{100 * stream['edges_lost_share']:.1f} % join two parts or tasks and are lost"]
+    out += [f"{name:<12} {p['nodes']:,} nodes, {p['edges']:,} edges, {p['isolated']:,} nodes isolated" for name, p in parts.items()]
+    stated = "as the graph states them"
+    cut = {"given": stated, "time": "by time"}.get(stream["stated"].get("parts", ""), "drawn")
+    out.append(f"{'tasks':<12} {len(stream['tasks'])}, {stated if 'tasks' in stream['stated'] else 'by size'}; parts {cut}; "
+               "nodes for train / val / test")
+    for task in stream["tasks"]:
+        out.append(f"  task {task['task']:<5} {task['train']:,} / {task['val']:,} / {task['test']:,}  {', '.join(task['classes'])}")
+    return out
+
+
+def _cost_lines(report: dict[str, Any]) -> list[str]:
+    mib = advice.MIB
+    out = [f"{'estimates':<12} from counts alone, to an order of magnitude; this machine has {report['room']['memory'] / mib:,.0f} MiB of "
+           f"memory and {report['room']['disk'] / mib:,.0f} MiB of disk free"]
+    for cost in report["estimates"]:
+        times = f", {cost['times']} times" if cost["times"] > 1 else ""
+        out.append(f"  {cost['stage']:<10} {cost['memory'] / mib:,.0f} MiB of memory, {cost['disk'] / mib:,.0f} MiB on disk, "
+                   f"{cost['seconds']:,.1f} s{times}")
+    return out
+
+
+def _size(pairs: list[list[Any]]) -> str:
+    return ", ".join(f"{name} ({count:,})" for name, count in pairs) or "none"
