@@ -38,6 +38,16 @@ def accuracy_matrix(y: Array, task: Array, predicted: Array, bounds: Array, aver
     return out
 
 
+def average_over_tasks(y: Array, task: Array, predicted: Array, bounds: Array) -> tuple[float, float]:
+    """Return AA of one set of predictions, balanced and micro: the mean over tasks that have nodes.
+
+    Args:
+        y, task, predicted: [N] integers. bounds: [T, 2].
+    """
+    last = [accuracy_matrix(y, task, np.repeat(predicted[None], len(bounds), 0), bounds, how)[-1] for how in ("balanced", "micro")]
+    return _mean(last[0]), _mean(last[1])
+
+
 def average_accuracy(matrix: Array) -> float:
     """Return AA, the mean of the last row over tasks that have nodes."""
     return _mean(matrix[-1])

@@ -264,6 +264,8 @@ def _coerce(kind: Any, value: Any) -> Any:
             value = dict.fromkeys(value, 1)  # a bare list stands for equal weights
         if not isinstance(value, Mapping):
             raise TypeError
+        if args[0] is int:  # JSON, which artefacts record their parameters in, has text as keys
+            value = {int(k) if isinstance(k, str) and k.isdecimal() else k: v for k, v in value.items()}
         return {_coerce(args[0], k): _coerce(args[1], v) for k, v in sorted(value.items())}
     if kind is bool or isinstance(value, bool):
         if kind is not bool or not isinstance(value, bool):
