@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import configparser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from taamctl.core.errors import TaamctlError
+from taamctl.pipeline import project
+from taamctl.runtime.params import PACKAGED, set_value
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def _packaged() -> dict[str, Any]:
+    return yaml.safe_load(PACKAGED.read_text(encoding="utf-8"))
+
+
+def _without_code(stage: dict[str, Any]) -> dict[str, Any]:
+    deps = [d for d in stage.get("deps", []) if not d.startswith(("taamctl/", "stages/"))]
+    return {**{k: v for k, v in stage.items() if k != "deps"}, **({"deps": deps} if deps else {})}
+
+
+def test_the_dag_is_that_of_the_repository_without_its_code() -> None:
+    ours = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    made = project.dag(imported=False)["stages"]
+    assert list(made) == list(ours)
+    assert made == {name: _without_code(stage) for name, stage in ours.items()}
+
+
+def test_a_graph_of_the_folders_own_is_a_dependency_of_what_reads_it() -> None:
+    plain, own = (project.dag(imported=i)["stages"] for i in (False, True))
+    for name, stage in own.items():
+        more = [d for d in stage.get("deps", []) if d not in plain[name].get("deps", [])]
+        assert more == (["data/${item.dataset}.h5"] if name in ("split", "precompute") else [])
+        assert {k: v for k, v in stage.items() if k != "deps"} == {k: v for k, v in plain[name].items() if k != "deps"}
+
+
+def test_dvc_is_set_up_as_in_the_repository() -> None:
+    assert (ROOT / ".dvcignore").read_text() == project.IGNORED_BY_DVC
+    ours, made = configparser.ConfigParser(), configparser.ConfigParser()
+    ours.read_string((ROOT / ".dvc" / "config").read_text())
+    made.read_string(project.CONFIG)
+    assert {s: dict(ours[s]) for s in ours} == {s: dict(made[s]) for s in made}
+
+
+def test_params_keep_their_comments_and_take_the_values() -> None:
+    changes = {"run.datasets": "[shop]", "run.seeds": "[1, 2]", "train.lr": "1.0e-05", "infer.hops": "{0: 1, 2: 3}",
+               "methods.taam.rank": "7", "split.odd_class": "merge_into_last", "methods.ewc.fisher": "sample",
+               "precompute.store_x": "false"}
+    wanted = _packaged()
+    for key, value in changes.items():
+        set_value(wanted, f"{key}={value}")
+    wanted["datasets"]["shop"] = {}
+    wanted["methods"]["nearest"] = {"k": 3, "metric": "cosine", "weights": [1, 2.5], "on": True, "off": None}
+    text = project.params_text(wanted)
+    assert yaml.safe_load(text) == wanted
+    before, after = PACKAGED.read_text(encoding="utf-8").splitlines(), text.splitlines()
+    assert len(after) == len(before) + 2
+    assert len([line for line in before if line not in after]) == len(changes)
+    assert [x.partition("  #")[2] for x in before if "  #" in x] == [x.partition("  #")[2] for x in after if "  #" in x]
+    lr = next(x for x in after if x.startswith("  lr: 1.0e-05"))
+    assert lr.index("#") == next(x for x in before if x.startswith("  lr: 0.005")).index("#")
+
+
+def test_files_are_written_all_or_none(tmp_path: Path) -> None:
+    files = project.texts(_packaged(), [])
+    folder = tmp_path / "new"
+    assert {p.relative_to(folder).as_posix() for p in project.write(folder, files)} == set(files)
+    (folder / "dvc.yaml").write_text("mine")
+    (folder / "params.yaml").unlink()
+    with pytest.raises(TaamctlError, match=r"dvc.yaml, .*\.gitignore: there already") as error:
+        project.write(folder, files)
+    assert "--force" in error.value.hint
+    assert not (folder / "params.yaml").exists()
+    project.write(folder, files, overwrite=True)
+    assert (folder / "dvc.yaml").read_text() == files["dvc.yaml"]
+
+
+def test_a_failure_in_the_middle_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    files = project.texts(_packaged(), [])
+    real, calls = os.replace, []
+
+    def fails_later(source: Any, target: Any) -> None:
+        calls.append(target)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", fails_later)
+    with pytest.raises(TaamctlError, match="no space left"):
+        project.write(tmp_path / "new", files)
+    assert not (tmp_path / "new").exists()
+    calls.clear()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / ".gitignore").write_text("mine")
+    with pytest.raises(TaamctlError, match="no space left"):
+        project.write(tmp_path / "old", files, overwrite=True)
+    assert {p.name: p.read_text() for p in (tmp_path / "old").iterdir()} == {".gitignore": "mine"}
+
+
+@pytest.mark.parametrize("blocked", [".dvc", "."])
+def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path, blocked: str) -> None:
+    folder = tmp_path / "new"
+    at = folder / blocked
+    at.parent.mkdir(exist_ok=True, parents=True)
+    at.write_text("")
+    with pytest.raises(TaamctlError, match="is in the way"):
+        project.write(folder, project.texts(_packaged(), []), overwrite=True)
+
+
+def test_both_kinds_of_data_sets_in_one_folder_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "shop.h5").touch()
+    tree = _packaged()
+    tree["run"]["datasets"] = ["shop", "debian"]
+    tree["datasets"]["shop"] = {}
+    with pytest.raises(TaamctlError, match="shop, debian: graphs in data/ and other data sets"):
+        project.texts(tree, [])
