@@ -12,6 +12,10 @@ from taamctl.learning.method import Method, State
 PREFIX = "memory/"
 
 
+class OverBudget(TaamctlError):
+    """A method keeps more than it declares."""
+
+
 def rows_of(state: State) -> int:
     """Return the data rows in a state: the labels of its memory."""
     return len(state[f"{PREFIX}y"]) if f"{PREFIX}y" in state else 0
@@ -34,7 +38,7 @@ def enforce(method: Method, state: State, training: State, rows_before: int, cla
         class_sizes: [C] training nodes per class seen so far, 0 for later ones.
 
     Raises:
-        TaamctlError: the method keeps more than it declares.
+        OverBudget: the method keeps more than it declares.
     """
     declared = method.stored(class_sizes)
     kept, width = rows_of(state), method.info.num_features + 3
@@ -48,7 +52,7 @@ def enforce(method: Method, state: State, training: State, rows_before: int, cla
 
 def _hold(method: Method, what: str, kept: int, declared: int) -> None:
     if kept > declared:
-        raise TaamctlError(f"{method.facts.title} keeps {kept:,} {what}, but declares {declared:,}",
+        raise OverBudget(f"{method.facts.title} keeps {kept:,} {what}, but declares {declared:,}",
                            "declare it in the method's `stored`, or keep less")
 
 

@@ -70,19 +70,19 @@ def draw(kind: str, evidence: Evidence) -> Picture:
     """
     what = figure_data.KINDS[kind]
     table, caption = what.table(evidence), figure_data.caption(kind, evidence)
-    with _settings(f"{kind}-{evidence.dataset}"):
+    with settings(f"{kind}-{evidence.dataset}"):
         figure = _DRAW[kind](table, evidence)
         width, height = figure.get_size_inches()
         figure.suptitle(figure_data.printable(f"{evidence.dataset}: {what.title}"), fontsize=FONT + 3)
         text = textwrap.fill(caption.partition(". ")[2], int(20 * width), break_on_hyphens=False)
         figure.set_size_inches(width, height + 0.14 * (text.count("\n") + 1))
         figure.supxlabel(text, fontsize=FONT - 1.5, x=0.01, ha="left", color="#333333")
-        png, svg = (_saved(figure, form) for form in ("png", "svg"))
+        png, svg = (saved(figure, form) for form in ("png", "svg"))
     return Picture(kind, evidence.dataset, what.title, caption, what.timed, png, svg, table.csv())
 
 
 @contextmanager
-def _settings(salt: str) -> Iterator[None]:
+def settings(salt: str) -> Iterator[None]:
     """Draw with matplotlib's own defaults, whatever the user's settings: names are never read as formulas, SVG ids do not vary."""
     import matplotlib
 
@@ -94,14 +94,16 @@ def _settings(salt: str) -> Iterator[None]:
         yield
 
 
-def _saved(figure: Figure, form: str) -> bytes:
+def saved(figure: Figure, form: str) -> bytes:
+    """Return a figure as `png` or `svg`, without a time or a version."""
     buffer = io.BytesIO()
     metadata = {"Software": None} if form == "png" else {"Date": None, "Creator": None}
     figure.savefig(buffer, dpi=120, format=form, metadata=metadata)
     return buffer.getvalue()
 
 
-def _figure(width: float, height: float, lines: int = 1, columns: int = 1, *, share: bool = False) -> tuple[Figure, Any]:
+def blank(width: float, height: float, lines: int = 1, columns: int = 1, *, share: bool = False) -> tuple[Figure, Any]:
+    """Return an empty figure of the given inches and its axes, [lines, columns]."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -114,7 +116,7 @@ def _matrices(table: Table, evidence: Evidence) -> Figure:
     rows, tasks = evidence.rows, evidence.num_tasks
     columns = min(len(rows), 3 if len(rows) <= 6 else 4 if len(rows) <= 12 else 5)
     lines, side = -(-len(rows) // columns), 3.4 if len(rows) <= 6 else 2.5
-    figure, axes = _figure(max(side * columns + 0.9, 5.0), (side + 0.15) * lines + 0.7, lines, columns)
+    figure, axes = blank(max(side * columns + 0.9, 5.0), (side + 0.15) * lines + 0.7, lines, columns)
     colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
     values = {(r["label"], r["stage"], r["task"]): r["accuracy"] for r in table.records()}
     image = None
@@ -181,7 +183,7 @@ def _task_ids(table: Table, evidence: Evidence) -> Figure:
 
     cells = {(r["profile"], r["metric"]): r for r in table.records()}
     profiles, metrics = list(dict.fromkeys(p for p, _ in cells)), list(dict.fromkeys(m for _, m in cells))
-    figure, axes = _figure(1.7 * len(metrics) + 2.0, 1.1 * len(profiles) + 0.8)
+    figure, axes = blank(1.7 * len(metrics) + 2.0, 1.1 * len(profiles) + 0.8)
     axis = axes[0, 0]
     values = np.array([[np.nan if (v := cells[p, m]["task_id_accuracy"]) is None else 100 * v for m in metrics] for p in profiles])
     colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
@@ -251,7 +253,7 @@ def _beside(evidence: Evidence, columns: int = 1) -> tuple[Figure, Any]:
     """Return panels with room for a legend at their right that is as high as it has rows."""
     longest = max(len(label) for label in figure_data.labels(evidence.rows))
     width, height = 4.2 * columns + 0.6 + 0.063 * min(longest, 60), max(3.6, 0.165 * len(evidence.rows) + 0.8)
-    return _figure(width, height, 1, columns, share=columns > 1)
+    return blank(width, height, 1, columns, share=columns > 1)
 
 
 def _legend(figure: Figure, evidence: Evidence, *, lines: bool = False) -> Figure:

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 from taamctl.core.types import SCOPES
+from taamctl.report import lens as units
 from taamctl.report import render as tables
 from taamctl.report.figures import Picture
 
@@ -26,7 +27,8 @@ def template_digest() -> str:
     return hashlib.sha256(template().encode()).hexdigest()
 
 
-def render(rows: Sequence[Row], pictures: Sequence[Picture], verdicts: Sequence[Row], decimals: int) -> str:
+def render(rows: Sequence[Row], pictures: Sequence[Picture], verdicts: Sequence[Row], decimals: int,
+           lens: Sequence[Row] = ()) -> str:
     """Return the page; every name in it is escaped.
 
     Args:
@@ -34,6 +36,7 @@ def render(rows: Sequence[Row], pictures: Sequence[Picture], verdicts: Sequence[
         pictures: the figures, or none. Those that hold times are named, not shown: the same evaluations give the same page.
         verdicts: comparisons with printed numbers, each with `target`, `rows` and `conditions`.
         decimals: decimals of the per cent.
+        lens: rows of the lens section, or none.
     """
     import jinja2
 
@@ -41,7 +44,7 @@ def render(rows: Sequence[Row], pictures: Sequence[Picture], verdicts: Sequence[
                                      keep_trailing_newline=True)
     datasets = sorted({str(row["dataset"]) for row in rows})
     return environment.from_string(template()).render(
-        datasets=datasets, conditions=tables.conditions(rows),
+        lens=_lens(lens, decimals), datasets=datasets, conditions=tables.conditions(rows),
         results={"columns": tables.COLUMNS, "lines": [tables.cells(row, decimals) for row in rows]},
         scopes={"columns": ("dataset", "method", *SCOPES), "lines": [tables.scope_cells(row, decimals) for row in rows]},
         figures={d: [_figure(p) for p in pictures if p.dataset == d] for d in datasets} if pictures else {},
@@ -49,6 +52,13 @@ def render(rows: Sequence[Row], pictures: Sequence[Picture], verdicts: Sequence[
                    "lines": [[_text(row.get(name)) for name in VERDICTS] for row in v["rows"]]} for v in verdicts],
         commands=[{"dataset": row["dataset"], "method": tables.cells(row, decimals)[1], "title": row["title"],
                    "command": tables.command(row), "digests": [d[:12] for d in row["sha256"]]} for row in rows])
+
+
+def _lens(rows: Sequence[Row], decimals: int) -> dict[str, Any] | None:
+    if not rows:
+        return None
+    columns, lines = units.table(rows, decimals)
+    return {"columns": columns, "lines": lines, "notes": units.NOTES}
 
 
 def _figure(picture: Picture) -> dict[str, Any]:
