@@ -81,7 +81,7 @@ def group_nodes(labels: Array, order: Array, stream: TaskStream, params: SplitPa
         orig_id [M] int64, y [M] int64 stream class ids, offset [T*3 + 1] int64 group boundaries.
 
     Raises:
-        TaamctlError: by time without times; or a class has no training node.
+        TaamctlError: by time without times; a class has no training node; or none of the given parts is test.
     """
     how = rule(params, given)
 
@@ -97,6 +97,9 @@ def group_nodes(labels: Array, order: Array, stream: TaskStream, params: SplitPa
 
     by_class = [split(label) for label in stream.labels]
     _refuse_untrained(by_class, stream, how)
+    if how == "given" and not any(len(parts[2]) for parts in by_class):
+        raise TaamctlError("no node of any class is given to test, so nothing would be measured",
+                           "set split.parts to drawn, or import the graph with test nodes")
     groups = [np.sort(np.concatenate(part)) for task in stream.tasks for part in zip(*by_class[task.low:task.high], strict=True)]
     stream_id = np.full(max(stream.labels) + 2, -1, np.int64)
     stream_id[list(stream.labels)] = np.arange(stream.num_classes)

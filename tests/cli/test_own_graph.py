@@ -15,11 +15,13 @@ from typer.testing import CliRunner
 
 from taamctl.cli import common
 from taamctl.cli.app import app
+from taamctl.cli.split import show_account
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.runtime.artefacts import Artefact
 
 SHOP = Path("data/shop.h5")
 DATASETS = "taamctl.datasets"
@@ -145,6 +147,41 @@ def test_replacing_the_file_remakes_split_and_what_follows(here: Path) -> None:
     with pytest.raises(TaamctlError, match="the raw data of shop is not what .* was made from"):
         precompute.run(dataclasses.replace(context(), force=True), "shop")
     assert [stage.run(context(), "shop").reused for stage in (split, precompute)] == [False, False]
+
+
+# --------------------------------------------------------------------------------------------------- what a split says it did
+
+@pytest.mark.parametrize(("policy", "line"), [
+    ("drop", "left out: class kind 6 (9 nodes): leftover class (odd_class: drop)"),
+    ("merge_into_last", "leftover: kind 6 joined the last task (odd_class: merge_into_last)"),
+    ("singleton_task", "leftover: kind 6 became a task of 1 (odd_class: singleton_task)"),
+])
+def test_no_leftover_class_goes_unsaid(here: Path, policy: str, line: str) -> None:
+    _imported.write(SHOP, graph(sizes=(9, 9, 9, 9, 9, 9, 9)), {})
+    said = [x.strip() for x in show_account(split.run(context(f"split.odd_class={policy}"), "shop").path)]
+    assert [x for x in said if x.startswith(("left", "leftover"))] == [line]
+
+
+def test_small_classes_and_those_without_test_nodes_are_named(here: Path) -> None:
+    _imported.write(SHOP, graph(sizes=(9, 9, 2, 9, 1)), {})
+    said = [x.strip() for x in show_account(split.run(context(), "shop").path)]
+    assert "left out: class kind 4 (1 nodes): fewer than 2 nodes (small_class: drop)" in said
+    assert "warning: class kind 2 has no node in: test; it is left out of that part's means" in said
+    assert not any(x.startswith("leftover") for x in said)
+
+
+def test_what_the_graph_states_is_said_and_stands_in_the_account(here: Path) -> None:
+    part = np.array([-1, 0, 2], np.int8)[np.arange(120) % 3]  # none, train, test: no val
+    _imported.write(SHOP, graph(given=Given(arrival=np.array([0, 1, 1, 1]), part=part)), {})
+    path = split.run(context(), "shop").path
+    said = [x.strip() for x in show_account(path)]
+    assert "tasks: as the graph states them, 1, 3 classes" in said
+    assert "parts: as the graph states them; 40 nodes without a part left out" in said
+    assert "warning: no class has a node in val: nothing is measured on it" in said
+    with Artefact(path, "split") as made:
+        assert json.loads(made.attribute("account"))["parts"] == "given"
+    said = [x.strip() for x in show_account(split.run(context("split.tasks=by_size", "split.parts=drawn"), "shop").path)]
+    assert not any(x.startswith(("tasks:", "parts:", "warning:")) for x in said)
 
 
 # ------------------------------------------------------------------------------------------------------------------------ doctor

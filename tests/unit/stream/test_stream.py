@@ -203,6 +203,11 @@ def test_a_class_without_a_given_training_node_is_refused_by_name() -> None:
     assert "split.parts to drawn" in error.value.hint
 
 
+def test_given_parts_without_any_test_node_are_refused() -> None:
+    with pytest.raises(TaamctlError, match="no node of any class is given to test"):
+        _split(np.array([0, 0, 1, 1, -1]), Given(part=np.array([0, 1, 1, 0, 2], np.int8)))
+
+
 def test_parts_by_time_train_on_the_oldest_and_test_on_the_newest() -> None:
     labels = np.repeat([0, 1], 6)
     time = np.array([5, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, np.nan])
@@ -227,7 +232,7 @@ def test_any_given_stream_partitions_what_is_kept(data: st.DataObject) -> None:
     labels = rng.integers(-1, classes, n)
     labels[:2 * classes] = np.repeat(np.arange(classes), 2)
     part = rng.integers(-1, 3, n).astype(np.int8)
-    part[:2 * classes:2] = 0
+    part[:2 * classes:2], part[1] = 0, 2
     time = np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 5, n))
     time[:2 * classes] = rng.integers(0, 5, 2 * classes)
     arrival = np.unique(rng.integers(0, 4, classes), return_inverse=True)[1].astype(np.int64)
