@@ -25,7 +25,7 @@ Name = Annotated[str, typer.Argument(help="Data set, as `taamctl data list` name
 
 @app.command("list")
 def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
-    """List the data sets: counts, tasks at two classes each, licence, and where the raw files were found."""
+    """List the data sets: counts, tasks (at two classes each, or its own), licence, and where the raw files were found."""
     root = raw.data_root(data_root)
     rows = [summary(name, root) for name in registry.names(PACKAGE)]
     if as_json:
@@ -79,7 +79,7 @@ def summary(name: str, root: Path | None) -> dict[str, Any]:
     meta = module.META
     counts = {key: None if getattr(meta, key) < 0 else getattr(meta, key)
               for key in ("nodes", "edges", "features", "classes")}
-    tasks = None if counts["classes"] is None else counts["classes"] // 2
+    tasks = getattr(module, "TASKS", None) or (None if counts["classes"] is None else counts["classes"] // 2)
     return {"name": name, **counts, "tasks": tasks, "licence": meta.licence, "found": _found(module, root)}
 
 

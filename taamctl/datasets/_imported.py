@@ -13,6 +13,7 @@ from taamctl.datasets._meta import Meta
 from taamctl.runtime import artefacts
 
 KIND = "graph"
+MADE_BY = "taamctl data import"
 GIVEN = ("arrival", "part", "time", "node_id")
 
 
@@ -63,7 +64,7 @@ def read(path: Path) -> NodeGraph:
     Raises:
         TaamctlError: missing, damaged, unfinished, or no imported graph.
     """
-    with artefacts.Artefact(path, KIND, "taamctl data import") as file:
+    with artefacts.Artefact(path, KIND, MADE_BY) as file:
         indptr, width = file.read("adjacency/indptr"), int(file.attribute("num_features"))
         adjacency = CSR(indptr, file.read("adjacency/indices"), None, (len(indptr) - 1, len(indptr) - 1))
         if file.has("features/dense"):
@@ -77,17 +78,19 @@ def read(path: Path) -> NodeGraph:
 
 
 def module(path: Path) -> Any:
-    """Return what stands for a data set's module: META with counts from the file, `load`, and where the file lies; no array is read.
+    """Return what stands for a data set's module: META with counts from the file, `load`, and where the file lies; no
+    large array is read.
 
     Raises:
         TaamctlError: damaged, unfinished, or no imported graph.
     """
-    with artefacts.Artefact(path, KIND, "taamctl data import") as file:
+    with artefacts.Artefact(path, KIND, MADE_BY) as file:
         made_from, directed, width = file.params, bool(file.attribute("directed")), int(file.attribute("num_features"))
         (nodes,), (edges,), (classes,) = (file.shape(p) for p in ("labels", "adjacency/indices", "classes/name"))
         states = tuple(name for name in GIVEN if file.has(f"given/{name}"))
+        tasks = int(file.read("given/arrival").max(initial=-1)) + 1 if "arrival" in states else None
     source = made_from.get("source") or {}
     meta = Meta(nodes=nodes, edges=edges, features=width, classes=classes, directed=directed,
                 licence=str(source.get("licence") or "not stated"), citation=str(source.get("citation") or "not stated"),
                 homepage=str(source.get("homepage") or ""), order="as imported")
-    return SimpleNamespace(META=meta, IMPORTED=path, SOURCE=source, STATES=states, load=lambda root, params=None: read(path))
+    return SimpleNamespace(META=meta, IMPORTED=path, SOURCE=source, STATES=states, TASKS=tasks, load=lambda root, params=None: read(path))

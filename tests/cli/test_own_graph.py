@@ -77,7 +77,7 @@ def test_what_is_written_is_read(here: Path, sparse: bool) -> None:
     module = _imported.module(SHOP)
     meta = module.META
     assert (meta.nodes, meta.edges, meta.features, meta.classes, meta.directed, meta.licence) == (n, made.adjacency.nnz, 4, 4, True, "CC0")
-    assert (module.SOURCE["nodes"], module.STATES) == ("shop.csv", ("arrival", "part", "time", "node_id"))
+    assert (module.SOURCE["nodes"], module.TASKS, module.STATES) == ("shop.csv", 2, ("arrival", "part", "time", "node_id"))
 
 
 def test_nothing_is_written_under_a_name_that_is_taken_or_none(here: Path) -> None:
