@@ -118,10 +118,27 @@ def _by_cross_validation(values: torch.Tensor, turned: torch.Tensor, nodes: int)
     return float(GRID[int(scores.argmin())])
 
 
-def memory_words(num_features: int, num_classes: int, params: RidgeParams) -> int:
-    """Return the float32-sized words of the sums, the Gram matrix counted by its half."""
+def memory_words(num_features: int, num_classes: int, params: RidgeParams, rank: int | None = None) -> int:
+    """Return the float32-sized words of the sums, the Gram matrix counted by its half, or by what `squeeze` keeps of it."""
     width = params.profile_width(num_features)
-    return width * (width + 1) // 2 + width * num_classes
+    gram = width * (width + 1) // 2 if rank is None else width * (min(rank, width) + 1)
+    return gram + width * num_classes
+
+
+def squeeze(gram: torch.Tensor, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what is kept of a Gram matrix in little memory: G ~ B B^T + diag(d), B [P, rank] its leading directions, d >= 0.
+
+    The diagonal is exact; with rank 0 it is all that is kept. Squeezed after every task, G depends a little on the order of tasks.
+    """
+    values, vectors = torch.linalg.eigh(gram)
+    keep = torch.arange(len(values) - 1, max(-1, len(values) - 1 - rank), -1)
+    factors = vectors[:, keep] * values[keep].clamp(min=0).sqrt()
+    return factors, (gram.diagonal() - (factors ** 2).sum(1)).clamp(min=0)
+
+
+def unsqueeze(factors: torch.Tensor, diagonal: torch.Tensor) -> torch.Tensor:
+    """Return B B^T + diag(d), [P, P]."""
+    return factors @ factors.T + torch.diag(diagonal)
 
 
 def pack(gram: torch.Tensor) -> torch.Tensor:

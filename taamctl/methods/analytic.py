@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from taamctl.core.progress import SILENT, Progress
+from taamctl.core.spec import param
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning import graph, ridge
 from taamctl.learning.method import Facts, State, Stored
 from taamctl.learning.method import Method as Base
 from taamctl.learning.params import RidgeParams, TrainParams
 
-Params = RidgeParams
+
+@dataclass(frozen=True)
+class Params(RidgeParams):
+    """Node profiles, their regression, and what is kept of the Gram matrix."""
+
+    rank: int | None = param("what is kept of the Gram matrix from task to task: null = all of it; r = r leading directions and the "
+                             "diagonal; 0 = the diagonal alone", ge=0)
 
 
 class Method(Base):
@@ -35,6 +43,7 @@ class Method(Base):
         self._lift = ridge.Lift.draw(info.num_features, self.params, seed)
         width = self.params.profile_width(info.num_features)
         self._sums = ridge.Sums(torch.zeros(width, width, dtype=torch.float64), torch.zeros(width, 0, dtype=torch.float64), 0)
+        self._squeezed = ridge.squeeze(self._sums.gram, self.params.rank or 0)
         self._weight = torch.zeros(width, 0)
 
     @property
@@ -48,6 +57,9 @@ class Method(Base):
         profiles = self._hops(data.h, data.extras)
         mine = ridge.collect(profiles, (data.y - data.task.low).to(self.device), data.task.high - data.task.low, self._lift, self.params)
         self._sums = self._sums.joined(mine)
+        if self.params.rank is not None:
+            self._squeezed = ridge.squeeze(self._sums.gram, self.params.rank)
+            self._sums = replace(self._sums, gram=ridge.unsqueeze(*self._squeezed))
         self._weight, _ = ridge.solve(self._sums, self.params)
         progress.advance(self.steps(data.task.index))
         predicted = self._scores(profiles).argmax(1)
@@ -63,7 +75,10 @@ class Method(Base):
 
     def training_state(self) -> dict[str, Array]:
         """Return the sums that the next task adds to."""
-        return {"gram": ridge.pack(self._sums.gram).numpy(), "cross": self._sums.cross.numpy(), "nodes": np.array([self._sums.nodes])}
+        kept = {"cross": self._sums.cross.numpy(), "nodes": np.array([self._sums.nodes])}
+        if self.params.rank is None:
+            return {"gram": ridge.pack(self._sums.gram).numpy(), **kept}
+        return {"factors": self._squeezed[0].numpy(), "diagonal": self._squeezed[1].numpy(), **kept}
 
     def load(self, shared: State, states: Sequence[State], training: State | None = None) -> None:
         """Install the weights of the last stage, and the sums where training goes on."""
@@ -71,8 +86,10 @@ class Method(Base):
             self._lift = ridge.Lift(torch.from_numpy(np.array(shared["lift"])), self._lift.projects)
         self._weight = torch.from_numpy(np.array(states[-1]["weight"]))
         if training:
-            gram = ridge.unpack(torch.from_numpy(np.array(training["gram"])), len(self._weight))
-            self._sums = ridge.Sums(gram, torch.from_numpy(np.array(training["cross"])), int(training["nodes"][0]))
+            kept = {name: torch.from_numpy(np.array(array)) for name, array in training.items()}
+            whole = "gram" in kept
+            gram = ridge.unpack(kept["gram"], len(self._weight)) if whole else ridge.unsqueeze(kept["factors"], kept["diagonal"])
+            self._sums = ridge.Sums(gram, kept["cross"], int(kept["nodes"][0]))
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
         """Return the regression's outputs; the task ID is not used."""
@@ -87,5 +104,5 @@ class Method(Base):
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return the sums; the weights follow from them."""
-        words = ridge.memory_words(self.info.num_features, self.info.num_classes, self.params)
+        words = ridge.memory_words(self.info.num_features, self.info.num_classes, self.params, self.params.rank)
         return Stored(parameters=words, net=self._lift.matrix.numel())

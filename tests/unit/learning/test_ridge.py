@@ -103,6 +103,21 @@ def test_packing_a_symmetric_matrix_keeps_every_bit() -> None:
     assert len(ridge.pack(a)) + 9 * CLASSES == ridge.memory_words(9, CLASSES, PARAMS)
 
 
+@pytest.mark.parametrize("rank", [0, 3, 9, 20])
+def test_a_squeezed_gram_matrix_keeps_its_diagonal_and_its_leading_directions(rank: int) -> None:
+    a = torch.randn(9, 30, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    gram = a @ a.T
+    factors, diagonal = ridge.squeeze(gram, rank)
+    made = ridge.unsqueeze(factors, diagonal)
+    assert factors.shape == (9, min(rank, 9))
+    assert (made.diagonal() - gram.diagonal()).abs().max() < 1e-9
+    assert ((made - gram).abs().max() < 1e-9) == (rank >= 9)
+    assert factors.numel() + len(diagonal) + 9 * CLASSES == ridge.memory_words(9, CLASSES, PARAMS, rank)
+    if rank == 3:
+        top = torch.linalg.eigvalsh(gram)[-3:]
+        assert (torch.linalg.eigvalsh(factors.T @ factors) - top).abs().max() < 1e-9
+
+
 def test_a_node_without_features_has_a_zero_profile() -> None:
     x = torch.zeros(2, F)
     assert not ridge.Lift.draw(F, PARAMS, 0).profile({0: x, 2: x}, PARAMS.hops).any()
