@@ -124,7 +124,7 @@ def test_a_call_that_the_parser_refuses(arguments: tuple[str, ...], says: str, s
 @pytest.mark.parametrize(("arguments", "error", "hint"), [
     (("run", "--dataset", "synthetik"), "no dataset called 'synthetik'; there are: arxiv,", "did you mean 'synthetic'?"),
     (("split", "--dataset", "cora-full"), "no dataset called 'cora-full'", "did you mean 'corafull'?"),
-    (("run", "--dataset", "synthetic", "--method", "tam"), "no method called 'tam'; there are: cat, delome,", "did you mean 'taam'?"),
+    (("run", "--dataset", "synthetic", "--method", "tam"), "no method called 'tam'; there are: analytic, cat,", "did you mean 'taam'?"),
     (("train", "--dataset", "synthetic", "--method", "finetuned"), "no method called 'finetuned'", "did you mean 'finetune'?"),
     (("data", "info", "foto"), "no dataset called 'foto'", "did you mean 'photo'?"),
     (("run", "--set", "train.epoch=5"), "--set train.epoch=5: no such parameter", "did you mean train.epochs=...?"),
