@@ -1,0 +1,22 @@
+"""`taamctl data example`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taamctl.cli.console import say
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="Folder to write to.", show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+) -> None:
+    """Write a made-up shop as CSV files, to try `data import` on and to see how a table of one's own may look. Prints the files."""
+    from taamctl.pipeline import example
+
+    for path in example.write(folder, overwrite=force):
+        typer.echo(str(path))
+    say(f"next: cd {folder} && taamctl data import nodes.csv edges.csv --name shop")
