@@ -13,7 +13,7 @@ from taamctl.learning.task_id import profiles
 from taamctl.runtime import artefacts, model_store
 from taamctl.runtime.feature_store import FeatureStore
 from taamctl.runtime.job import Context, Job, Outcome, execute
-from taamctl.runtime.params import bind, canonical
+from taamctl.runtime.params import canonical, recorded
 
 CODE = ("core", "runtime", "learning", "models", "stages/infer.py")
 
@@ -31,8 +31,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     def compute() -> None:
         with FeatureStore(*inputs[0]) as features, artefacts.Artefact(trained_at, "train", inputs[1][1]) as trained:
             made = trained.params
-            train = bind(TrainParams, made["train"], "train", [])
-            own = None if module.Params is None else bind(module.Params, made["method"], "method", [])
+            train, own = recorded(TrainParams, made["train"], *inputs[1]), recorded(module.Params, made["method"], *inputs[1])
             cpu = devices.resolve("cpu")  # always: the same predictions on every machine, and cheap beside training
             devices.pin(cpu, train.threads)
             learner: Method = module.Method(own, features.info, train, made["seed"], cpu)

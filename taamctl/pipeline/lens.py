@@ -26,7 +26,7 @@ from taamctl.learning.params import InferParams, LensParams, TrainParams
 from taamctl.runtime import artefacts, model_store
 from taamctl.runtime.feature_store import FeatureStore
 from taamctl.runtime.job import Context, Job, Outcome, execute
-from taamctl.runtime.params import bind, canonical
+from taamctl.runtime.params import canonical, recorded
 
 CODE = ("core", "runtime", "graph", "features", "learning", "models", "evaluation", "pipeline/lens.py")
 NEEDS = ("x", "edges")
@@ -47,9 +47,10 @@ class Bench:
     def scenes(self) -> list[lens.Scene]:
         """Return both protocols of both parts."""
         layout = self.context.layout
-        with FeatureStore(layout.file("precompute", self.dataset), layout.command("precompute", self.dataset)) as store:
+        made_by = layout.command("precompute", self.dataset)
+        with FeatureStore(layout.file("precompute", self.dataset), made_by) as store:
             store.require(NEEDS)
-            params: PrecomputeParams = bind(PrecomputeParams, {**store.params, "feature_norm": "none"}, "precompute", [])
+            params = recorded(PrecomputeParams, {**store.params, "feature_norm": "none"}, store.path, made_by)
             edges = _mixed_edges(layout.file("split", self.dataset), layout.command("split", self.dataset))
             made = []
             for part in PARTS:
@@ -87,8 +88,7 @@ def run(bench: Bench, method: str, seed: int) -> Outcome:
     def compute() -> None:
         with artefacts.Artefact(inputs[2][0], "train", inputs[2][1]) as trained, FeatureStore(*inputs[1]) as store:
             made, facts = trained.params, json.loads(trained.attribute("facts"))
-            own = None if module.Params is None else bind(module.Params, made["method"], "method", [])
-            train: TrainParams = bind(TrainParams, made["train"], "train", [])
+            own, train = recorded(module.Params, made["method"], *inputs[2]), recorded(TrainParams, made["train"], *inputs[2])
             devices.pin(torch.device("cpu"), train.threads)
             learner: Method = module.Method(own, store.info, train, made["seed"], torch.device("cpu"))
             learner.load(*model_store.read(trained))

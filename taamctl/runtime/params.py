@@ -229,6 +229,21 @@ def bind(cls: type[Any], values: Any, where: str, faults: list[str]) -> Any:
         return None
 
 
+def recorded(cls: type[Any] | None, values: Any, path: Path, made_by: str) -> Any:
+    """Return the parameters that an artefact records of its making; None where the class is None.
+
+    Raises:
+        TaamctlError: another version recorded them, with other parameters.
+    """
+    if cls is None:
+        return None
+    faults: list[str] = []
+    made = bind(cls, values, "recorded", faults)
+    if faults:
+        raise TaamctlError(f"{path} was made by another version, with other parameters: {faults[0]}", f"make it again with: {made_by}")
+    return made
+
+
 def _convert(kind: Any, value: Any, where: str, meta: Mapping[str, Any], faults: list[str]) -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return bind(kind, value, where, faults)
