@@ -25,8 +25,8 @@ NOTES = (
     "graph, component, batch B, node: what one task-ID decision is made for. Batches are of nodes in random order, so in a mixed graph a "
     "batch mixes tasks.",
     "amp: nearest AMP prototype. class: nearest class mean. gaussian: shared covariance. ridge: regression in closed form. soft: the best "
-    "of several tasks' experts, each within its own classes. smoothed: posterior averaged over the edges. –: no task ID is used. memory M: words in millions that the "
-    "method keeps (parameters, sums and stored rows), the router's own not counted.",
+    "of several tasks' experts, each within its own classes. smoothed: posterior averaged over the edges. –: no task ID is used. "
+    "memory M: words in millions that the method keeps (parameters, sums and stored rows), the router's own not counted.",
     "One vote for a graph that mixes tasks gives all but one task's nodes to a wrong expert: where tasks may mix, decide per node.",
 )
 

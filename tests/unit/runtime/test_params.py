@@ -7,7 +7,7 @@ import yaml
 
 from taamctl.core.errors import TaamctlError
 from taamctl.learning.params import InferParams, TrainParams
-from taamctl.runtime.params import PACKAGED, bind, canonical_json, check, read
+from taamctl.runtime.params import PACKAGED, bind, canonical_json, check, read, recorded
 
 
 def test_the_packaged_file_is_complete_and_right() -> None:
@@ -92,3 +92,19 @@ def test_fractions_are_checked_together() -> None:
 def test_the_packaged_file_is_the_one_at_the_top() -> None:
     top = Path(__file__).resolve().parents[3] / "params.yaml"
     assert yaml.safe_load(top.read_text()) == read(PACKAGED)
+
+
+def test_parameters_come_back_from_what_an_artefact_records() -> None:
+    import json
+
+    made = bind(InferParams, read(PACKAGED)["infer"], "infer", [])
+    again = recorded(InferParams, json.loads(canonical_json(made)), Path("x.h5"), "taamctl infer")
+    assert again == made  # JSON has text as keys
+
+
+def test_what_another_version_recorded_is_named() -> None:
+    older = {k: v for k, v in read(PACKAGED)["infer"].items() if k != "alpha"}
+    with pytest.raises(TaamctlError, match="x.h5 was made by another version, with other parameters: recorded.alpha: missing") as caught:
+        recorded(InferParams, older, Path("x.h5"), "taamctl infer")
+    assert caught.value.hint == "make it again with: taamctl infer"
+    assert recorded(None, {}, Path("x.h5"), "") is None
