@@ -52,6 +52,9 @@ def _panel(axis: Any, found: Sequence[Row], legend: bool) -> None:
             if r["router"] in lens.UNROUTED:
                 axis.axhline(100 * r["aa"], linestyle=":", color=colour, linewidth=1.2, label=name)
     axis.set_xscale("log")
+    sizes = sorted({1, *(r["size"] for r in found if r["unit"] == "batch")})
+    axis.set_xticks(sizes, labels=[str(b) for b in sizes])
+    axis.minorticks_off()
     axis.set_xlabel("B, nodes per decision")
     if legend:
         axis.legend(fontsize=figures.FONT - 2, loc="center left", bbox_to_anchor=(1.0, 0.5))
