@@ -1,0 +1,123 @@
+"""Disturb everything in a graph that is no training node's, and leave the assignment of nodes to (task, part) as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.seeding import numpy_generator
+from taamctl.core.types import CSR, PARTS, Array, NodeGraph
+from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.pipeline.checks import SplitArrays
+from taamctl.runtime import artefacts
+from taamctl.stream.induce import account, induce
+
+KINDS = ("features", "edges", "labels")
+SCALE = 1000.0  # noise is this many times as large as the largest feature
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """A disturbed graph, and the class ids of its split's rows.
+
+    Attributes:
+        y: [M] stream class ids.
+        count: how many nodes (edges) were disturbed.
+    """
+
+    graph: NodeGraph
+    y: Array
+    count: int
+
+
+def disturb(raw: NodeGraph, split: SplitArrays, kind: str) -> Disturbed:
+    """Return the graph with one thing changed wherever no training node, or not only training nodes, are concerned.
+
+    Args:
+        kind: `features`: of all other nodes, replaced by noise a thousand times as large; `edges`: all that touch another node lead
+            somewhere else (but still touch one); `labels`: of val and test nodes, permuted.
+    """
+    rng = numpy_generator(0, f"audit/{kind}")
+    other = np.ones(raw.num_nodes, bool)
+    other[split.orig_id[split.in_train]] = False
+    if kind == "features":
+        return Disturbed(dataclasses.replace(raw, features=_noise(raw.features, other, rng)), split.y, int(other.sum()))
+    if kind == "edges":
+        adjacency, count = _rewired(raw.adjacency, other, rng)
+        return Disturbed(dataclasses.replace(raw, adjacency=adjacency), split.y, count)
+    labels, y = raw.labels.copy(), split.y.copy()
+    rows = np.flatnonzero(~split.in_train)
+    drawn = rng.permutation(rows)
+    y[rows], labels[split.orig_id[rows]] = split.y[drawn], raw.labels[split.orig_id[drawn]]
+    return Disturbed(dataclasses.replace(raw, labels=labels), y, int((y != split.y).sum()))
+
+
+def _noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CSR:
+    """Return features with the rows `other` replaced; a sparse row keeps its number of entries, but has at least one."""
+    if isinstance(x, np.ndarray):
+        out = x.copy()
+        scale = SCALE * max(1.0, float(np.abs(x).max(initial=0.0)))
+        for row in np.flatnonzero(other):
+            out[row] = scale * (0.5 + 0.5 * rng.random(x.shape[1]))
+        return out
+    assert x.data is not None
+    n, f = x.shape
+    lengths: Array = np.diff(x.indptr)
+    longer: Array = np.where(other, np.maximum(lengths, min(f, 1)), lengths)
+    indptr: Array = np.concatenate([[0], np.cumsum(longer)]).astype(np.int64)
+    of_row: Array = np.repeat(np.arange(n, dtype=np.int64), longer)
+    fresh, old = other[of_row], ~np.repeat(other, lengths)
+    indices, data = np.empty(len(of_row), np.int32), np.empty(len(of_row), np.float32)
+    indices[~fresh], data[~fresh] = x.indices[old], x.data[old]
+    place = np.arange(len(of_row)) - indptr[of_row]
+    columns = (rng.integers(0, max(1, f), n)[of_row] + place)[fresh] % max(1, f)
+    indices[fresh] = np.sort(of_row[fresh] * f + columns) % max(1, f)
+    data[fresh] = SCALE * max(1.0, float(np.abs(x.data).max(initial=0.0))) * (0.5 + 0.5 * rng.random(int(fresh.sum())))
+    return CSR(indptr, indices, data, x.shape)
+
+
+def _rewired(adjacency: CSR, other: Array, rng: np.random.Generator) -> tuple[CSR, int]:
+    """Return the edges with all that touch a node of `other` drawn anew: one end among them, the other end anywhere."""
+    n = adjacency.shape[0]
+    target = np.repeat(np.arange(n, dtype=np.int64), np.diff(adjacency.indptr))
+    source = adjacency.indices.astype(np.int64)
+    touched = other[source] | other[target]
+    count = int(touched.sum())
+    if count:
+        ends = np.stack([rng.choice(np.flatnonzero(other), count), rng.integers(0, n, count)])
+        first = rng.integers(0, 2, count)
+        source[touched], target[touched] = ends[first, np.arange(count)], ends[1 - first, np.arange(count)]
+    made, _ = adjacency_from_edges(source, target, n, "disturbed graph")
+    return made, count
+
+
+def split_changes(split: SplitArrays, y: Array, used: CSR) -> dict[str, Array]:
+    """Return the arrays of a split artefact that follow from other labels and edges under the same assignment of nodes.
+
+    Args:
+        y: [M] stream class ids. used: the disturbed graph's edges as a split uses them.
+    """
+    edges = induce(used, split.orig_id, split.offset)
+    counts = np.zeros((len(split.label), len(PARTS)), np.int64)
+    np.add.at(counts, (y, split.groups % len(PARTS)), 1)
+    return {"nodes/y": y, "classes/count": counts, "edges/indptr": edges.indptr, "edges/indices": edges.indices,
+            "account/table": account(edges, split.offset)}
+
+
+def rewrite(source: Path, target: Path, arrays: Mapping[str, Array], attributes: Mapping[str, Any]) -> None:
+    """Write an artefact again with some arrays and root attributes changed."""
+    own = ("kind", "schema_version", "params", "complete")
+    with artefacts.Artefact(source) as old:
+        def fill(writer: artefacts.Writer) -> None:
+            for name, value in {**old.attributes(), **attributes}.items():
+                if name not in own:
+                    writer.attribute(name, value)
+            for path in old.paths():
+                writer.put(path, arrays[path] if path in arrays else old.read(path))
+
+        artefacts.create(target, old.kind, old.params, fill)
