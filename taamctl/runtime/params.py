@@ -24,6 +24,7 @@ SECTIONS = {
     "train": "taamctl.learning.params:TrainParams",
     "infer": "taamctl.learning.params:InferParams",
     "lens": "taamctl.learning.params:LensParams",
+    "bank": "taamctl.bank.params:BankParams",
     "eval": "taamctl.evaluation.params:EvalParams",
     "report": "taamctl.report.params:ReportParams",
 }

@@ -103,6 +103,27 @@ KINDS: dict[str, Kind] = {
                                                         "the classes of a stage: what the released test pass evaluates; only to explain "
                                                         "printed AF values"),
     }),
+    "bank_shared": Kind(1, "what all tasks of a bank share, `shared-<generation>.h5`", {
+        "lift": Entry("float32", ("F", "random"), "random matrix of the router's node profiles"),
+        "probe": Entry("float32", ("probe", "F"), "random rows that every task's reference outputs are for"),
+    }, open_entries=True),
+    "bank_router": Kind(1, "the router of all tasks of a bank, solved from their sums, `router-<generation>.h5`", {
+        "weight": Entry("float32", ("P", "C"), "regression of node profiles on classes, in the order of the tasks"),
+        "mean": Entry("float64", ("C",), "mean of a class's own output over its training nodes"),
+        "deviation": Entry("float64", ("C",), "standard deviation of the same"),
+    }),
+    "bank_task": Kind(1, "one task of a bank, `tasks/<number>-<digest>.h5`", {
+        "classes/name": Entry("str", ("C",), "class names, in the order of the task's outputs"),
+        "bounds": Entry("int64", ("2",), "class ids [low, high) when it was learned"),
+        "nodes": Entry("int64", ("2",), "nodes it was learned on, and validation nodes it was calibrated on"),
+        "loss": Entry("float32", ("epoch",), "training loss"),
+        "hop_mean": Entry("float32", ("J", "F"), "mean over the training nodes of S^j X: every AMP prototype follows"),
+        "router/gram": Entry("float32", ("P*(P+1)/2",), "upper half of the weighted Gram matrix of the node profiles"),
+        "router/cross": Entry("float32", ("P", "C"), "mean profile per class"),
+        "unknown/quantiles": Entry("float64", ("quantile",), "how far validation nodes lie below the training mean of their class, in "
+                                                             "standard deviations: the quantiles 0, 0.01, ..., 1; NaN without such nodes"),
+        "reference/logits": Entry("float32", ("probe", "C"), "the task's outputs for the shared random rows"),
+    }, open_entries=True),
 }
 
 

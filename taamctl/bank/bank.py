@@ -1,0 +1,103 @@
+"""An opened bank: what predictions, checks and lists read. Nothing here writes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from taamctl.bank import manifest as manifests
+from taamctl.bank import store, task_file
+from taamctl.bank.answers import Answers
+from taamctl.bank.config import Config, from_plain
+from taamctl.bank.predict import Predictor, Wishes
+from taamctl.bank.router import Router
+from taamctl.bank.source import InMemory, OnDisk, Query, Source
+from taamctl.bank.task_file import Shared, TaskState
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import NodeGraph
+from taamctl.learning.method import Method
+from taamctl.runtime import provenance
+
+
+class Bank:
+    """The newest generation of a bank.
+
+    Attributes:
+        folder: where it lies. manifest: what it lists. config: what it was made with.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.manifest = folder, store.current(folder)
+        self.config: Config = from_plain(self.manifest.config, str(folder / manifests.NAME))
+        self._tasks: dict[int, TaskState] = {}
+
+    def checked(self, stamp: tuple[str, str]) -> Path:
+        """Return the path of a listed file.
+
+        Raises:
+            TaamctlError: it is missing, or not the file that was listed.
+        """
+        path = self.folder / stamp[0]
+        if not path.is_file():
+            raise TaamctlError(f"the bank lacks {path}", f"taamctl bank verify {self.folder} tells all that is wrong")
+        if provenance.sha256(path) != stamp[1]:
+            raise TaamctlError(f"{path} is not the file that the bank lists: it was changed or damaged",
+                               f"taamctl bank verify {self.folder} tells all that is wrong")
+        return path
+
+    @cached_property
+    def shared(self) -> Shared:
+        """Return what all tasks share."""
+        if self.manifest.shared is None:
+            raise self._empty()
+        return task_file.read_shared(self.checked(self.manifest.shared), self.config)
+
+    @cached_property
+    def router(self) -> Router:
+        """Return the solved router."""
+        if self.manifest.router is None:
+            raise self._empty()
+        return task_file.read_router(self.checked(self.manifest.router), [t.classes for t in self.manifest.tasks])
+
+    def _empty(self) -> TaamctlError:
+        return TaamctlError(f"the bank {self.folder} knows no class", f"teach it some: taamctl bank add-task {self.folder} --graph FILE")
+
+    def task(self, position: int) -> TaskState:
+        """Return what is kept of a task."""
+        if position not in self._tasks:
+            entry = self.manifest.tasks[position]
+            self._tasks[position] = task_file.read_task(self.checked((entry.file, entry.sha256)))
+        return self._tasks[position]
+
+    def expert(self, position: int) -> Method:
+        """Return a task's own model."""
+        task = self.task(position)
+        return task_file.expert(self.config, self.shared, task.state, len(task.classes))
+
+    def predict(self, graph: NodeGraph | Source | str | Path, *, wishes: Wishes | None = None, decide: str | None = None,
+                router: str = "ridge", unit: str = "node", unknown: float | None = None) -> Answers:
+        """Return a class for every node of a graph whose nodes may be of any task; its labels, if any, are not read.
+
+        Args:
+            graph: a graph in memory, or the path of a graph file.
+            decide: `router`, `expert` or `soft`; None: as the bank was made.
+            router: `ridge` or `prototype`: what chooses the task. unit: `node`, `component` or `graph`: what one choice is made for.
+            unknown: share of nodes of known classes that may be called unknown; 0: never; None: as the bank was made.
+            wishes: all of the above in one, and more; it replaces them.
+        """
+        asked = wishes or Wishes(decide or self.config.bank.decide, router, unit, self.config.bank.unknown if unknown is None else unknown)
+        predictor = Predictor(self, asked)
+        if isinstance(graph, (str, Path)):
+            with OnDisk(Path(graph)) as file:
+                return predictor.answer(file)
+        query: Query = InMemory(graph if isinstance(graph, Source) else Source(graph))
+        return predictor.answer(query)
+
+
+def load_bank(path: str | Path) -> Bank:
+    """Open a bank.
+
+    Raises:
+        TaamctlError: there is none, or its manifest was changed.
+    """
+    return Bank(Path(path))

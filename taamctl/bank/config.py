@@ -1,0 +1,100 @@
+"""What a bank is made with, written once into its manifest: every later command reads it from there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from taamctl.bank.params import BankParams
+from taamctl.core import registry
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import StreamInfo
+from taamctl.features.params import PrecomputeParams
+from taamctl.learning.method import Method
+from taamctl.learning.params import InferParams, TrainParams
+from taamctl.runtime import params
+from taamctl.runtime.params import Params, canonical
+from taamctl.stream.params import SplitParams
+
+METHODS = "taamctl.methods"
+SECTIONS: dict[str, type[Any]] = {"split": SplitParams, "precompute": PrecomputeParams, "train": TrainParams, "infer": InferParams,
+                                  "bank": BankParams}
+
+
+@dataclass(frozen=True)
+class Config:
+    """A bank's parameters.
+
+    Attributes:
+        method: the method's name. own: its section. seed: the base seed of all draws.
+        split, precompute, train, infer, bank: sections of params.yaml as they were when the bank was made.
+    """
+
+    method: str
+    own: Any
+    seed: int
+    split: SplitParams
+    precompute: PrecomputeParams
+    train: TrainParams
+    infer: InferParams
+    bank: BankParams
+
+    def plain(self) -> dict[str, Any]:
+        """Return it JSON-ready."""
+        made: dict[str, Any] = canonical(self)
+        return made
+
+    def make(self, num_features: int, bounds: tuple[tuple[int, int], ...], device: Any) -> Method:
+        """Return a new object of the method."""
+        made: Method = registry.load(METHODS, self.method).Method(self.own, StreamInfo(num_features, bounds, self.precompute.hops),
+                                                                  self.train, self.seed, device)
+        return made
+
+
+def from_params(checked: Params, method: str, seed: int) -> Config:
+    """Return the configuration of a new bank from a checked parameter file.
+
+    Raises:
+        TaamctlError: no such method, or one that a bank cannot keep.
+    """
+    own = checked.plugin("methods", method, registry.load(METHODS, method).Params)
+    made = Config(method, own, seed, **{name: checked.section(name) for name in SECTIONS})
+    if reason := unfit(made):
+        usable = [name for name in registry.builtin(METHODS) if _fits(checked, made, name)]
+        raise TaamctlError(f"a bank cannot keep {method}: {reason}", f"choose one of {', '.join(usable)}")
+    if made.split.val <= 0:
+        raise TaamctlError("split.val is 0, but a bank learns on validation nodes when to say unknown", "set split.val to 0.2")
+    return made
+
+
+def from_plain(values: Mapping[str, Any], source: str) -> Config:
+    """Return the configuration that a manifest holds; every fault is named."""
+    faults: list[str] = []
+    cls = registry.load(METHODS, values["method"]).Params
+    own = None if cls is None else params.bind(cls, values["own"], "own", faults)
+    bound = {name: params.bind(kind, values.get(name), name, faults) for name, kind in SECTIONS.items()}
+    params.raise_faults(source, faults)
+    return Config(values["method"], own, int(values["seed"]), **bound)
+
+
+def unfit(config: Config) -> str:
+    """Return why a bank cannot keep a method; empty where it can: its tasks must be independent, and H all that it needs."""
+    import torch
+
+    facts = registry.load(METHODS, config.method).Method.facts
+    if facts.sees != "current":
+        return "it is trained on the data of all tasks"
+    if facts.task_id == "given":
+        return "it has to be told the task"
+    if facts.needs or facts.query_needs:
+        return f"it needs more than propagated features: {', '.join(dict.fromkeys((*facts.needs, *facts.query_needs)))}"
+    return "" if config.make(1, ((0, 1),), torch.device("cpu")).independent else "what it learns of a task depends on earlier tasks"
+
+
+def _fits(checked: Params, like: Config, name: str) -> bool:
+    try:
+        own = checked.plugin("methods", name, registry.load(METHODS, name).Params)
+        return not unfit(Config(name, own, like.seed, like.split, like.precompute, like.train, like.infer, like.bank))
+    except TaamctlError:
+        return False

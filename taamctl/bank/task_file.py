@@ -1,0 +1,160 @@
+"""The files of a bank: what its tasks share, and one file per task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from taamctl.bank.config import Config
+from taamctl.bank.router import Router, owners
+from taamctl.core.seeding import torch_generator
+from taamctl.core.types import Array, QueryGraph
+from taamctl.learning import ridge
+from taamctl.learning.method import Method
+from taamctl.runtime import artefacts
+
+PROBES = 64  # random rows of the reference outputs
+CHUNK = 64  # rows that an expert sees at once, always: so a node's logits do not depend on what else is asked
+State = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all tasks of a bank share.
+
+    Attributes:
+        method: what the method shares, such as a frozen backbone.
+        lift: what makes node profiles. probe: [64, F] random rows.
+    """
+
+    method: State
+    lift: ridge.Lift
+    probe: torch.Tensor
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """Everything that a bank keeps of a task; arrays as in the `bank_task` artefact, the router's sums when asked for."""
+
+    classes: tuple[str, ...]
+    bounds: tuple[int, int]
+    nodes: tuple[int, int]
+    loss: Array
+    state: State
+    hop_mean: Array
+    sums: Callable[[], ridge.Sums]
+    quantiles: Array
+    reference: Array
+
+
+def draw_shared(config: Config, num_features: int) -> Shared:
+    """Draw what all tasks share from the bank's seed."""
+    method = config.make(num_features, ((0, 1),), torch.device("cpu"))
+    probe = torch.randn(PROBES, num_features, generator=torch_generator(config.seed, "bank_probe"))
+    return Shared(method.shared(), ridge.Lift.draw(num_features, config.bank.router, config.seed), probe)
+
+
+def write_shared(path: Path, shared: Shared, params: Mapping[str, object]) -> None:
+    """Write the shared file."""
+    def fill(writer: artefacts.Writer) -> None:
+        writer.put("lift", shared.lift.matrix.numpy())
+        writer.put("probe", shared.probe.numpy())
+        for name, array in shared.method.items():
+            writer.put(f"method/{name}", array)
+
+    artefacts.create(path, "bank_shared", params, fill)
+
+
+def read_shared(path: Path, config: Config) -> Shared:
+    """Read the shared file, every array checked."""
+    with artefacts.Artefact(path, "bank_shared") as file:
+        probe = torch.from_numpy(file.read("probe"))
+        projects = config.bank.router.profile_width(probe.shape[1]) < probe.shape[1]
+        lift = ridge.Lift(torch.from_numpy(file.read("lift")), projects)
+        return Shared(_folder(file, "method"), lift, probe)
+
+
+def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> None:
+    """Write a task's file."""
+    sums = task.sums()
+
+    def fill(writer: artefacts.Writer) -> None:
+        for name, value in (("classes/name", task.classes), ("bounds", task.bounds), ("nodes", task.nodes), ("loss", task.loss),
+                            ("hop_mean", task.hop_mean), ("router/gram", ridge.pack(sums.gram).numpy()),
+                            ("router/cross", sums.cross.numpy()), ("unknown/quantiles", task.quantiles),
+                            ("reference/logits", task.reference)):
+            writer.put(name, value)
+        for name, array in task.state.items():
+            writer.put(f"state/{name}", array)
+
+    artefacts.create(path, "bank_task", params, fill)
+
+
+def read_task(path: Path) -> TaskState:
+    """Read a task's file, every array checked."""
+    with artefacts.Artefact(path, "bank_task") as file:
+        (low, high), (train, val) = file.read("bounds"), file.read("nodes")
+        return TaskState(tuple(file.read("classes/name").tolist()), (int(low), int(high)), (int(train), int(val)), file.read("loss"),
+                         _folder(file, "state"), file.read("hop_mean"), lambda: read_sums(path), file.read("unknown/quantiles"),
+                         file.read("reference/logits"))
+
+
+def read_sums(path: Path) -> ridge.Sums:
+    """Read what the router needs of a task."""
+    with artefacts.Artefact(path, "bank_task") as file:
+        cross, nodes = torch.from_numpy(file.read("router/cross")).double(), int(file.read("nodes")[0])
+        return ridge.Sums(ridge.unpack(torch.from_numpy(file.read("router/gram")).double(), len(cross)), cross, nodes)
+
+
+def write_router(path: Path, router: Router, params: Mapping[str, object]) -> None:
+    """Write a solved router."""
+    def fill(writer: artefacts.Writer) -> None:
+        writer.put("weight", router.weight.numpy())
+        writer.put("mean", router.mean)
+        writer.put("deviation", router.deviation)
+
+    artefacts.create(path, "bank_router", params, fill)
+
+
+def read_router(path: Path, names: Sequence[tuple[str, ...]]) -> Router:
+    """Read the solved router of tasks with the given class names."""
+    with artefacts.Artefact(path, "bank_router") as file:
+        return Router(torch.from_numpy(file.read("weight")), file.read("mean"), file.read("deviation"), owners(names))
+
+
+def stored(sums: ridge.Sums) -> ridge.Sums:
+    """Return sums as they are after a trip to the disk, where they are float32."""
+    return ridge.Sums(sums.gram.float().double(), sums.cross.float().double(), sums.nodes)
+
+
+def expert(config: Config, shared: Shared, state: State, classes: int) -> Method:
+    """Return one task's model alone: its outputs are its own classes', whatever else the bank knows."""
+    method = config.make(shared.probe.shape[1], ((0, classes),), torch.device("cpu"))
+    method.load(shared.method, [state])
+    return method
+
+
+def logits(method: Method, h: torch.Tensor, deg: torch.Tensor) -> torch.Tensor:
+    """Return a task's logits [N, classes] for rows of H, always `CHUNK` rows at a time, the last chunk filled up with zeros."""
+    out = []
+    with torch.no_grad():
+        for low in range(0, len(h), CHUNK):
+            rows, degree = h[low:low + CHUNK], deg[low:low + CHUNK]
+            short = CHUNK - len(rows)
+            if short:
+                rows, degree = torch.cat([rows, rows.new_zeros(short, h.shape[1])]), torch.cat([degree, degree.new_ones(short)])
+            out.append(method.logits(QueryGraph(rows, degree), 0)[:CHUNK - short].float())
+    return torch.cat(out) if out else torch.zeros(0, method.info.num_classes)
+
+
+def reference(method: Method, shared: Shared) -> Array:
+    """Return a task's logits for the shared random rows, [64, classes] float32."""
+    return np.array(logits(method, shared.probe, torch.ones(len(shared.probe))).numpy())
+
+
+def _folder(file: artefacts.Artefact, below: str) -> State:
+    return {p.removeprefix(f"{below}/"): file.read(p) for p in file.paths(below)} if file.has(below) else {}

@@ -1,0 +1,130 @@
+"""Prove that a bank is what was learned: every file by its checksum, every task by the outputs it gave when it was learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from taamctl.bank import manifest as manifests
+from taamctl.bank import router, store, task_file
+from taamctl.bank.config import from_plain
+from taamctl.bank.manifest import Manifest
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.learning import device as devices
+from taamctl.runtime import provenance
+
+TOLERANCE = 1e-4  # of the largest output: what another machine's sums may differ by
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked: a file or a task's outputs; whether it is right, and what was found."""
+
+    what: str
+    good: bool
+    said: str
+
+
+def verify(folder: Path) -> list[Finding]:
+    """Check everything in a bank's folder and return what was found, in the order checked.
+
+    Checksums protect against damage and mix-ups, not against somebody who writes a whole new bank.
+    """
+    try:
+        now = store.current(folder)
+    except TaamctlError as error:
+        if not (folder / manifests.NAME).is_file():
+            raise
+        return [Finding(manifests.NAME, False, error.message)]
+    found = [Finding(manifests.NAME, True, f"generation {now.generation}: {now.action}")]
+    found += _history(folder, now)
+    found += _files(folder, now)
+    if not all(f.good for f in found if f.what in now.files):
+        return found  # outputs of damaged files prove nothing
+    return found + _outputs(folder, now)
+
+
+def _history(folder: Path, now: Manifest) -> list[Finding]:
+    """Check the copies of all generations, and that each names the one before it."""
+    out, before = [], ""
+    for generation in range(now.generation + 1):
+        path = manifests.copy_of(folder, generation)
+        name = path.relative_to(folder).as_posix()
+        try:
+            copy = manifests.read(path)
+        except TaamctlError as error:
+            out.append(Finding(name, False, error.message if path.is_file() else "missing"))
+            before = ""
+            continue
+        said = [] if copy.generation == generation else [f"it is generation {copy.generation}"]
+        said += ["it does not follow the generation before"] if before and copy.previous != before else []
+        said += ["it is not what manifest.json says"] if generation == now.generation and copy.digest != now.digest else []
+        if said:
+            out.append(Finding(name, False, "; ".join(said)))
+        before = copy.digest
+    return out
+
+
+def _files(folder: Path, now: Manifest) -> list[Finding]:
+    """Check every listed file, files of earlier generations, and that there is no other."""
+    out = []
+    for file, digest in now.files.items():
+        path = folder / file
+        if not path.is_file():
+            out.append(Finding(file, False, "missing"))
+            continue
+        found = provenance.sha256(path)
+        others = [name for name, sha256 in now.files.items() if sha256 == found and name != file]
+        wrong = f"it is {others[0]}" if others else "changed, cut off or damaged: its checksum is another"
+        out.append(Finding(file, found == digest, "checksum right" if found == digest else wrong))
+    earlier = {file: digest for file, digest in store.listed(folder).items() if file not in now.files}
+    for file, digest in earlier.items():
+        if (folder / file).is_file() and provenance.sha256(folder / file) != digest:
+            out.append(Finding(file, False, "changed or damaged; only earlier generations need it"))
+    for path in store.files(folder):
+        name = path.relative_to(folder).as_posix()
+        ours = name == manifests.NAME or (name.startswith("manifests/") and path.stem.isdigit() and int(path.stem) <= now.generation)
+        if not ours and name not in now.files and name not in earlier:
+            out.append(Finding(name, False, "no generation lists this file"))
+    return out
+
+
+def _outputs(folder: Path, now: Manifest) -> list[Finding]:
+    """Recompute every task's reference outputs, and the router."""
+    if now.shared is None or not now.tasks:
+        return []
+    config = from_plain(now.config, str(folder / manifests.NAME))
+    devices.pin(torch.device("cpu"), config.train.threads)
+    out = []
+    try:
+        shared = task_file.read_shared(folder / now.shared[0], config)
+        tasks = []
+        for entry in now.tasks:
+            task = task_file.read_task(folder / entry.file)
+            tasks.append(task)
+            if task.classes != entry.classes:
+                out.append(Finding(entry.file, False, f"it holds {', '.join(task.classes)}, not {', '.join(entry.classes)}"))
+                continue
+            expert = task_file.expert(config, shared, task.state, len(task.classes))
+            out.append(_compared(f"task {entry.number}", task_file.reference(expert, shared), task.reference, "outputs"))
+        if now.router is not None:
+            kept = task_file.read_router(folder / now.router[0], [t.classes for t in tasks])
+            again = router.solve([t.sums for t in tasks], [t.classes for t in tasks], config.bank.router)
+            out.append(_compared("router", again.weight.numpy(), kept.weight.numpy(), "weights"))
+    except TaamctlError as error:
+        out.append(Finding("contents", False, error.message))
+    return out
+
+
+def _compared(what: str, now: Array, then: Array, noun: str) -> Finding:
+    if np.array_equal(now, then):
+        return Finding(what, True, f"{noun} equal in every bit to those when it was learned")
+    if now.shape != then.shape or not np.isfinite(now).all():
+        return Finding(what, False, f"{noun} are {now.shape} or not finite, expected {then.shape}")
+    apart = float(np.abs(now - then).max()) / max(float(np.abs(then).max()), 1e-30)
+    said = f"{noun} differ by {apart:.1e} of their size from those when it was learned"
+    return Finding(what, apart <= TOLERANCE, f"{said}: equal to rounding (another machine or torch)" if apart <= TOLERANCE else said)
