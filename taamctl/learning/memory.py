@@ -53,7 +53,7 @@ def enforce(method: Method, state: State, training: State, rows_before: int, cla
 def _hold(method: Method, what: str, kept: int, declared: int) -> None:
     if kept > declared:
         raise OverBudget(f"{method.facts.title} keeps {kept:,} {what}, but declares {declared:,}",
-                           "declare it in the method's `stored`, or keep less")
+                         "declare it in the method's `stored`, or keep less")
 
 
 def per_class(y: torch.Tensor, budget: int, classes: range) -> list[tuple[int, torch.Tensor, int]]:
