@@ -2,30 +2,104 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import importlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import NodeGraph
+from taamctl.graph import columns
+from taamctl.graph.options import ImportOptions
+from taamctl.graph.own import RawGraph, assemble
+from taamctl.graph.tables import opened, read_table
+
+# format -> (module, suffixes, what it is); every module has read(paths, options) -> RawGraph
+FORMATS = {
+    "table": ("own_tables", (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".parquet", ".pq"),
+              "a node table and an edge list, as CSV, TSV or Parquet"),
+    "npz": ("own_npz", (".npz",), "NumPy arrays: gnn-benchmark keys, or x, edge_index, y"),
+    "mtx": ("own_mtx", (".mtx", ".mm"), "Matrix Market: edges, and a node table or a matrix of features with labels"),
+    "graphml": ("own_graphml", (".graphml",), "GraphML, node attributes as features"),
+    "dgl": ("dgl_adapter", (".bin", ".dgl"), "one graph that dgl.save_graphs wrote"),
+    "pyg": ("own_pyg", (".pt", ".pth"), "Data, TemporalData or a dict of tensors that torch.save wrote"),
+    "ogb": ("ogb_adapter", (), "a folder called raw, as OGB writes it"),
+}
 
 
-@dataclass(frozen=True)
-class ImportOptions:
-    """Which column, attribute or key of the files means what; an empty name is guessed from the usual ones.
+def guess_format(paths: Sequence[Path]) -> str:
+    """Return the format of the files: by a folder, else by the most telling suffix, else by the first bytes.
 
-    Attributes:
-        id: the nodes' names.
-        label: the nodes' classes.
-        features: names, or beginnings of names, of the features; empty: all numeric columns that mean nothing else.
-        ignore: what is not read.
-        source, target: the ends of an edge.
-        time: when a node appeared.
-        part: train, val or test.
-        delimiter: what stands between the cells of a text table.
+    Raises:
+        TaamctlError: neither tells.
     """
+    if len(paths) == 1 and paths[0].is_dir():
+        return "ogb"
+    suffixes = {(path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower() for path in paths}
+    for kind in ("mtx", *(k for k in FORMATS if k not in ("mtx", "table")), "table"):
+        if suffixes & set(FORMATS[kind][1]):
+            return kind
+    with opened(paths[0]) as stream:
+        first = stream.read(4096)
+    for kind, begins in (("mtx", b"%%MatrixMarket"), ("graphml", b"<?xml"), ("graphml", b"<graphml"), ("dgl", DGL_MAGIC), ("table", b"PAR1")):
+        if first.lstrip(b"\xef\xbb\xbf \r\n").startswith(begins):
+            return kind
+    if first.startswith(b"PK"):
+        return "pyg" if b"data.pkl" in first else "npz"
+    raise TaamctlError(f"{paths[0]}: its name does not tell its format", "name it with --format: " + ", ".join(FORMATS))
 
-    id: str = ""
-    label: str = ""
-    features: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    source: str = ""
-    target: str = ""
-    time: str = ""
-    part: str = ""
-    delimiter: str = ""
+
+DGL_MAGIC = (0xDD2E4FF046B4A13F).to_bytes(8, "little")
+
+
+def read(name: str, paths: Sequence[Path], options: ImportOptions | None = None, *, kind: str = "", tasks: Path | None = None,
+         split: Path | None = None) -> NodeGraph:
+    """Return the graph in a user's files: nodes in the file's order, edges as stored, `given` as far as the files state it.
+
+    Args:
+        name: what to call the graph.
+        paths: the files, such as a node table and an edge list in any order; or one folder.
+        options: which column, attribute or key means what; None: guessed.
+        kind: one of `FORMATS`; empty: guessed.
+        tasks: a table of classes and the tasks that they arrive with.
+        split: a table of node ids and their parts.
+
+    Raises:
+        TaamctlError: missing, damaged or contradicting files; names the file, and where it can the row and the value.
+    """
+    if not paths:
+        raise TaamctlError("no file to import is named", "name a node table and an edge list, or one file that holds both")
+    if kind and kind not in FORMATS:
+        raise TaamctlError(f"--format {kind}: there is no such format", "there are: " + ", ".join(FORMATS))
+    options = options or ImportOptions()
+    kind = kind or guess_format(paths)
+    reader = importlib.import_module(f"taamctl.graph.{FORMATS[kind][0]}")
+    raw: RawGraph = reader.read(paths, options)
+    if tasks is not None:
+        of = columns.tasks_of_table(read_table(tasks, options.delimiter, lambda c: headed(c, (columns.LABEL, columns.TASK))))
+        said = (f"{tasks}: tasks of the classes, instead of those that the nodes state",) if raw.tasks is not None else ()
+        raw = replace(raw, tasks=of, notes=(*raw.notes, *said))
+    if split is not None:
+        table = read_table(split, options.delimiter, lambda c: headed(c, (columns.ID, columns.PART)))
+        said = (f"{split}: parts of the nodes, instead of those that the nodes state",) if raw.part is not None else ()
+        raw = replace(raw, part=columns.parts_of_table(table, raw.node_id, np.shape(raw.features)[0]), notes=(*raw.notes, *said))
+    return assemble(name, raw, options.nan)
+
+
+def headed(cells: list[str], words: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the cells of a first row are names of columns: one of them is one of the usual."""
+    return any(columns.guess(cells, w) for w in words)
+
+
+def only(paths: Sequence[Path], what: str) -> Path:
+    """Return the one path of a format that has one.
+
+    Raises:
+        TaamctlError: there are more.
+    """
+    if len(paths) != 1:
+        raise TaamctlError(f"{what} is one file, but {len(paths)} are named: {', '.join(str(p) for p in paths)}",
+                           "name one; parts and tasks have options of their own")
+    return paths[0]

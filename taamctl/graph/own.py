@@ -31,6 +31,8 @@ class RawGraph:
         part: [N] words (train, val, test, empty) or numbers 0, 1, 2, -1; None where none is given.
         time: [N] numbers, NaN where unknown; None where there are none.
         tasks: class -> task, any sortable values; None where the user assigns none.
+        class_names: the names of the classes 0, 1, ..., where labels are such numbers and the file names them.
+        edges_where: the file of the edges, for messages; empty where it is `where`.
         notes: what the reader itself has to say.
     """
 
@@ -44,6 +46,8 @@ class RawGraph:
     part: Any = None
     time: Any = None
     tasks: Mapping[str, Any] | None = None
+    class_names: Sequence[str] = ()
+    edges_where: str = ""
     notes: tuple[str, ...] = field(default=())
 
 
@@ -59,8 +63,10 @@ def assemble(name: str, raw: RawGraph, nan: str = "refuse") -> NodeGraph:
     features, feature_notes = _features(raw, nan)
     n = features.shape[0]
     source, target, node_id = _ends(raw, n)
-    adjacency, edge_notes = adjacency_from_edges(source, target, n, raw.where)
+    adjacency, edge_notes = adjacency_from_edges(source, target, n, raw.edges_where or raw.where)
     labels, names, label_notes = read_labels(raw.labels, n, raw.where)
+    if raw.class_names:
+        names = _named(names, raw)
     given = Given(_arrival(raw, names), _part(raw, n), _time(raw, n), node_id)
     notes = (*raw.notes, *feature_notes, *edge_notes, *_direction(adjacency), *label_notes)
     return NodeGraph(name, adjacency, features, labels, names, notes, given)
@@ -116,19 +122,12 @@ def _refuse_value(raw: RawGraph, made: Array | CSR, at: int, count: int) -> None
 
 def _ends(raw: RawGraph, n: int) -> tuple[Array, Array, Array | None]:
     """Return edge ends as node numbers, and the nodes' names where they are not just those numbers."""
+    where = raw.edges_where or raw.where
     source, target = np.asarray(raw.source).ravel(), np.asarray(raw.target).ravel()
     if len(source) != len(target):
-        raise TaamctlError(f"{raw.where}: {len(source):,} edge sources but {len(target):,} targets")
+        raise TaamctlError(f"{where}: {len(source):,} edge sources but {len(target):,} targets")
     if raw.node_id is None:
-        for ends in (source, target):
-            whole = ends.dtype.kind in "iu" or (ends.dtype.kind == "f" and bool((np.isfinite(ends) & (ends == np.floor(ends))).all()))
-            if not whole:
-                raise TaamctlError(f"{raw.where}: edge ids are {ends.dtype}, expected whole numbers",
-                                   "without node ids edges name rows: 0, 1, ...")
-        if len(source) and source.dtype.kind in "iu" and (over := max(int(source.max()), int(target.max())) + 1) > n:
-            raise TaamctlError(f"{raw.where}: edges name nodes up to {over - 1:,}, but {n:,} nodes have features",
-                               "check that edges and features come from the same graph; ids count from 0")
-        return source.astype(np.int64), target.astype(np.int64), None
+        return *_numbered_ends(source, target, n, where), None
     ids = _names(raw.node_id)
     if len(ids) != n:
         raise TaamctlError(f"{raw.where}: {len(ids):,} node ids but {n:,} rows of features", "every node needs one id and one feature row")
@@ -137,22 +136,36 @@ def _ends(raw: RawGraph, n: int) -> tuple[Array, Array, Array | None]:
     twice = np.flatnonzero(ranked[1:] == ranked[:-1])
     if len(twice):
         first, second = order[twice[0]], order[twice[0] + 1]
-        raise TaamctlError(f"{raw.where}: the node id {ranked[twice[0]]!r} stands twice, at rows {first} and {second}",
+        raise TaamctlError(f"{raw.where}: the node id {str(ranked[twice[0]])!r} stands twice, at rows {first} and {second}",
                            "a node has one row; join or drop the second")
-    found = []
-    unknown: set[str] = set()
+    found, unknown, edges = [], set[str](), np.zeros(len(source), bool)
     for ends in (_names(source), _names(target)):
-        at = np.searchsorted(ranked, ends).clip(max=max(0, n - 1))
-        missing = ranked[at] != ends if n else np.ones(len(ends), bool)
+        at = np.searchsorted(ranked, ends).clip(max=n - 1)
+        missing = ranked[at] != ends
         unknown |= set(ends[missing].tolist())
+        edges |= missing
         found.append(order[at])
     if unknown:
-        some = ", ".join(repr(u) for u in sorted(unknown)[:3])
-        raise TaamctlError(f"{raw.where}: {len(unknown):,} nodes stand in the edges only ({some}{', ...' if len(unknown) > 3 else ''}); "
+        some = ", ".join(repr(u) for u in sorted(unknown)[:3]) + (", ..." if len(unknown) > 3 else "")
+        raise TaamctlError(f"{where}: {len(unknown):,} nodes stand in the edges only ({some}; first at edge {int(edges.argmax())}); "
                            f"the node table has {n:,}",
                            "add their rows to the node table, or leave their edges out; ids must be spelled alike")
     plain = bool((ids == np.arange(n).astype(str)).all())
     return found[0], found[1], None if plain else ids
+
+
+def _numbered_ends(source: Array, target: Array, n: int, where: str) -> tuple[Array, Array]:
+    """Return ends that are row numbers as int64, after a look at every one of them."""
+    for ends in (source, target):
+        if ends.dtype.kind not in "iu" and (ends.dtype.kind != "f" or (np.isfinite(ends) & (ends != np.floor(ends))).any()):
+            raise TaamctlError(f"{where}: edge ids are {ends.dtype}, expected whole numbers",
+                               "without node ids edges name rows: 0, 1, ...; --id says which column holds the ids")
+    wrong = ~((source >= 0) & (source < n) & (target >= 0) & (target < n))  # NaN too
+    if wrong.any():
+        at, count = int(wrong.argmax()), int(wrong.sum())
+        raise TaamctlError(f"{where}: edge {at} is ({source[at]}, {target[at]}), but {n:,} nodes have features, numbered 0 to {n - 1}; "
+                           f"{count:,} edges name others", "check that edges and features come from the same graph; numbers count from 0")
+    return source.astype(np.int64), target.astype(np.int64)
 
 
 def _names(values: Any) -> Array:
@@ -174,7 +187,8 @@ def _direction(adjacency: CSR) -> tuple[str, ...]:
 def read_labels(values: Any, n: int, where: str) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
     """Return labels as [N] int64 with -1 for unlabelled, class names in label order, and notes.
 
-    Numbers are sorted as numbers, text as text; one-hot rows and columns of one value are taken as what they stand for.
+    Numbers are sorted as numbers, text as text, and names keep the spelling; one-hot rows and columns of one value are taken as what
+    they stand for.
 
     Args:
         values: [N], [N, 1] or one-hot [N, C]; None where no node has a label.
@@ -187,41 +201,62 @@ def read_labels(values: Any, n: int, where: str) -> tuple[Array, tuple[str, ...]
     raw = np.asarray(values)
     notes: list[str] = []
     if raw.ndim == 2 and raw.shape[1] == 1:
-        raw, notes = raw[:, 0], [f"labels of shape {raw.shape} taken as one per node"]
+        notes, raw = [f"labels of shape {raw.shape} taken as one per node"], raw[:, 0]
     elif raw.ndim == 2:
-        raw, notes = _from_one_hot(raw, where), [f"one-hot labels of shape {raw.shape} taken as class numbers"]
+        notes, raw = [f"one-hot labels of shape {raw.shape} taken as class numbers"], _from_one_hot(raw, where)
     if raw.ndim != 1 or len(raw) != n:
         raise TaamctlError(f"{where}: labels of shape {np.asarray(values).shape} for {n:,} nodes",
                            "one label per node; leave it empty where unknown")
     text = [_spelled(v) for v in raw.tolist()]
     known = np.array([t.lower() not in MISSING for t in text], bool)
-    numbers = _numbers([t for t, k in zip(text, known, strict=True) if k])
-    if numbers is not None:
-        return _numbered(numbers, known, raw, where, notes)
+    if known.any() and _numbers([t for t, k in zip(text, known, strict=True) if k]) is not None:
+        return _numbered(text, known, raw, where, notes)
     names = sorted({t for t, k in zip(text, known, strict=True) if k})
     index = {t: i for i, t in enumerate(names)}
     labels = np.array([index[t] if k else -1 for t, k in zip(text, known, strict=True)], np.int64)
     return labels, tuple(names), (*notes, *_unlabelled(known))
 
 
-def _numbered(numbers: Array, known: Array, raw: Array, where: str, notes: list[str]) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
-    negative = numbers < 0
-    rows = np.flatnonzero(known)
-    fraction = np.flatnonzero(numbers != np.floor(numbers))
-    if len(fraction):
-        raise TaamctlError(f"{where}: label {numbers[fraction[0]]:g} at row {rows[fraction[0]]} is no whole number",
+def _numbered(text: list[str], known: Array, raw: Array, where: str, notes: list[str]) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    """Return what `read_labels` does, where every label is a number: `7` and `7.0` are one class."""
+    values = [_exact(t) if k else -1 for t, k in zip(text, known, strict=True)]
+    fraction = next((row for row, v in enumerate(values) if v != int(v)), None)
+    if fraction is not None:
+        raise TaamctlError(f"{where}: label {text[fraction]} at row {fraction} is no whole number",
                            "a label is a class, not a quantity; cut it into classes, or name another column")
-    known = known.copy()
-    known[rows[negative]] = False
-    whole = numbers[~negative].astype(np.int64)
-    found = np.unique(whole)
-    labels = np.full(len(known), -1, np.int64)
-    labels[known] = np.searchsorted(found, whole)
-    if raw.dtype.kind == "f":
+    spellings: dict[int, set[str]] = {}
+    for value, t in zip(values, text, strict=True):
+        if value >= 0:
+            spellings.setdefault(int(value), set()).add(t)
+    found = sorted(spellings)
+    index = {value: i for i, value in enumerate(found)}
+    labels = np.array([index.get(int(v), -1) for v in values], np.int64)
+    if raw.dtype.kind == "f" or any(not t.isdigit() for s in spellings.values() for t in s):
         notes = [*notes, "labels that are whole numbers stored as floats taken as classes"]
-    if len(found) and not np.array_equal(found, np.arange(len(found))):
+    if found and found != list(range(len(found))):
         notes = [*notes, f"labels {found[0]}..{found[-1]} renumbered 0..{len(found) - 1}; their names keep the numbers"]
-    return labels, tuple(str(v) for v in found.tolist()), (*notes, *_unlabelled(known))
+    merged = [sorted(s) for s in spellings.values() if len(s) > 1]
+    if merged:
+        notes = [*notes, f"labels spelled differently are one number, so one class: {', '.join(merged[0])}"]
+    names = tuple(next(iter(s)) if len(s) == 1 and next(iter(s)).isdigit() else str(v) for v, s in sorted(spellings.items()))
+    return labels, names, (*notes, *_unlabelled(labels >= 0))
+
+
+def _exact(text: str) -> float | int:
+    """Return a number of any size: an integer where it is spelled so, for floats stop at 2**53."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _named(names: tuple[str, ...], raw: RawGraph) -> tuple[str, ...]:
+    """Return the names that the file gives to the classes that its labels number."""
+    stated = [str(n) for n in raw.class_names]
+    if any(not n.isdigit() or int(n) >= len(stated) for n in names) or len(set(stated)) < len(stated):
+        raise TaamctlError(f"{raw.where}: {len(stated)} class names do not fit the labels {', '.join(names[:10])}",
+                           "class names are listed in the order of the labels 0, 1, ..., each once")
+    return tuple(stated[int(n)] for n in names)
 
 
 def _unlabelled(known: Array) -> tuple[str, ...]:
@@ -246,6 +281,8 @@ def _spelled(value: Any) -> str:
 
 def _numbers(text: list[str]) -> Array | None:
     """Return text as numbers where all of it is, else None: `7` and `007` are one class only where every label is a number."""
+    if any("_" in t for t in text):  # which Python would read as a number
+        return None
     try:
         numbers = np.array([float(t) for t in text], np.float64)
     except ValueError:
@@ -256,7 +293,7 @@ def _numbers(text: list[str]) -> Array | None:
 def _arrival(raw: RawGraph, names: tuple[str, ...]) -> Array | None:
     if raw.tasks is None:
         return None
-    stated = {_spelled(_whole(k)): v for k, v in raw.tasks.items()}
+    stated = {_class_name(k, names): v for k, v in raw.tasks.items()}
     lacking = [c for c in names if c not in stated]
     if lacking:
         raise TaamctlError(f"{raw.where}: no task is given for the class {lacking[0]!r}", "name the task of every class, once")
@@ -269,6 +306,14 @@ def _arrival(raw: RawGraph, names: tuple[str, ...]) -> Array | None:
     order = sorted(set(numbers.tolist())) if numbers is not None else sorted({_spelled(v) for v in values})
     keys = numbers.tolist() if numbers is not None else [_spelled(v) for v in values]
     return np.array([order.index(k) for k in keys], np.int64)
+
+
+def _class_name(value: Any, names: tuple[str, ...]) -> str:
+    """Return the class that `value` names: as it is spelled, else as the number that it is."""
+    text = _spelled(_whole(value))
+    if text not in names and _numbers([text]) is not None:
+        return next((c for c in names if c.isdigit() and int(c) == _exact(text)), text)
+    return text
 
 
 def _whole(value: Any) -> Any:

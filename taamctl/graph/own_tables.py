@@ -1,0 +1,148 @@
+"""A node table and an edge list: CSV, TSV or Parquet, in any order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.graph import columns
+from taamctl.graph.options import ImportOptions
+from taamctl.graph.own import RawGraph
+from taamctl.graph.tables import Table, peek, read_table
+
+_EDGES = re.compile(r"edge|link|cites|relation|arc", re.IGNORECASE)
+_NODES = re.compile(r"node|vert|feat|content|attr", re.IGNORECASE)
+
+
+def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
+    """Return what the two tables say.
+
+    Raises:
+        TaamctlError: not two tables, or no telling which is which; a column that is not there; a cell that is not what it should be.
+    """
+    node_path, edge_path = which(paths, options)
+    raw = columns.nodes(node_table(node_path, options), options)
+    source, target, notes = edges(edge_path, options, raw.node_id is not None)
+    return replace(raw, source=source, target=target, edges_where=str(edge_path), notes=(*raw.notes, *notes))
+
+
+def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
+    """Return the node table and the edge list: told by the names of their columns, by those of the files, or by their width.
+
+    Raises:
+        TaamctlError: not two files, or no telling.
+    """
+    cells = [peek(path, options.delimiter) for path in paths]
+    ends = [columns.edge_ends(c, options) is not None for c in cells]
+    if len(paths) == 1:
+        lacks = "no node table" if ends[0] or len(cells[0]) <= 2 else "no edge list"
+        raise TaamctlError(f"{paths[0]} comes alone: there is {lacks}", "name two files: a node table (id, label, features) and an edge "
+                           "list (source, target)")
+    if len(paths) > 2:
+        raise TaamctlError(f"{len(paths)} tables are named, expected a node table and an edge list", "join tables of nodes by their ids; "
+                           "tasks and parts have the options --tasks and --split")
+    if sum(ends) == 1:
+        at = ends.index(True)
+        return paths[1 - at], paths[at]
+    for tell in (lambda i: bool(_EDGES.search(paths[i].name)), lambda i: not _NODES.search(paths[i].name), lambda i: len(cells[i]) <= 2):
+        told = [tell(i) for i in (0, 1)]
+        if sum(told) == 1:
+            return paths[1 - told.index(True)], paths[told.index(True)]
+    raise TaamctlError(f"no telling which of {paths[0]} and {paths[1]} is the edge list", "say which columns hold the ends of an edge: "
+                       "--source COLUMN --target COLUMN")
+
+
+def node_table(path: Path, options: ImportOptions, features: bool = True) -> Table:
+    """Return the table of nodes, columns of features parsed as numbers where they are.
+
+    Raises:
+        TaamctlError: no header.
+    """
+    def numeric(names: Sequence[str]) -> Sequence[str]:
+        return columns.roles(names, options, str(path)).features if features else ()
+
+    table = read_table(path, options.delimiter, lambda cells: not all(is_number(c) for c in cells), numeric)
+    if not table.headed:
+        raise TaamctlError(f"{path}: the first row holds numbers only, where the names of the columns are expected",
+                           "add a first line such as id,label,x0,x1")
+    return table
+
+
+def edges(path: Path, options: ImportOptions, have_ids: bool) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return the two ends of every edge, as names, or as numbers where nodes have no names; and notes.
+
+    Args:
+        have_ids: whether nodes have names.
+
+    Raises:
+        TaamctlError: no telling which columns are the ends, or an end that is empty or no number.
+    """
+    told = bool(options.source or options.target)
+
+    def has_header(cells: list[str]) -> bool:
+        if told or columns.edge_ends(cells, options) is not None:
+            return True
+        if len(cells) < 2:
+            raise TaamctlError(f"{path}: one column ({cells[0]}), expected two ends of every edge",
+                               "name what stands between the cells, such as --delimiter ';'")
+        if not all(is_number(c) for c in cells[:2]):
+            raise TaamctlError(f"{path}: no telling whether the first row ({', '.join(cells[:2])}) is an edge or the names of the columns",
+                               "add a first line source,target; or name the columns with --source and --target")
+        return False
+
+    table = read_table(path, options.delimiter, has_header)
+    names = list(table.columns)
+    if told and not (options.source and options.target):
+        raise TaamctlError("--source and --target belong together", "name both columns")
+    pair = (options.source, options.target) if told else columns.edge_ends(names, options, str(path))
+    if pair is None and table.headed:
+        raise TaamctlError(f"{path}: no telling which columns are the ends of an edge; there are: {', '.join(names[:12])}",
+                           "name them with --source and --target")
+    source, target = pair or (names[0], names[1])
+    for option, name in (("source", source), ("target", target)):
+        columns.named(name, names, str(path), option)
+    left = [n for n in names if n not in (source, target)]
+    notes = (f"{path}: columns of the edges not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}",) if left else ()
+    return *ends(table.columns[source], table.columns[target], str(path), have_ids), notes
+
+
+def ends(source: Any, target: Any, where: str, have_ids: bool) -> tuple[Array, Array]:
+    """Return the ends of edges, refused where one is empty; as numbers where nodes have no names.
+
+    Raises:
+        TaamctlError: an end that is empty, or no whole number; the message names the edge.
+    """
+    made = []
+    for column in (source, target):
+        if column.dtype.kind == "O":
+            empty = next((i for i, v in enumerate(column.tolist()) if v is None or v != v or not str(v).strip()), None)
+            if empty is not None:
+                raise TaamctlError(f"{where}: edge {empty} is ({source[empty]}, {target[empty]}): an end is missing",
+                                   "every edge names two nodes; mend or drop that row")
+        if column.dtype.kind in "iuf" or have_ids:
+            made.append(column)
+            continue
+        values = column.tolist()
+        try:
+            made.append(np.array([int(v) for v in values], np.int64))
+        except (ValueError, OverflowError):
+            bad = next(i for i, v in enumerate(values) if not str(v).strip().lstrip("+-").isdigit() or abs(int(v)) >= 1 << 63)
+            raise TaamctlError(f"{where}: edge {bad} is ({source[bad]}, {target[bad]}), which is no row of the node table; that has no id "
+                               "column", "name the column of the nodes' ids with --id") from None
+    return made[0], made[1]
+
+
+def is_number(cell: str) -> bool:
+    """Tell whether a cell is a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
