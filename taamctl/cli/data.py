@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from taamctl.cli import data_doctor, data_example
+from taamctl.cli import data_doctor, data_example, data_import
 from taamctl.cli.common import DataRoot
 from taamctl.cli.console import ByteProgress, say, sheet
 from taamctl.core import registry
@@ -19,6 +19,7 @@ PACKAGE = "taamctl.datasets"
 app = typer.Typer(help="List, describe, fetch and examine data sets.", no_args_is_help=True)
 app.command("doctor")(data_doctor.command)
 app.command("example")(data_example.command)
+app.command("import")(data_import.command)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help="Data set, as `taamctl data list` names it.", show_default=False)]

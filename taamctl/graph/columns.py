@@ -245,7 +245,7 @@ def tasks_of_nodes(labels: Any, tasks: Any, where: str, name: str) -> dict[str, 
         TaamctlError: no labels, a class without a task, or one with two.
     """
     if labels is None:
-        raise TaamctlError(f"{where}: tasks in {name!r}, but no labels that they could belong to", "--label names the column of the classes")
+        raise TaamctlError(f"{where}: tasks in {name!r}, but no labels that they belong to", "--label names the column of the classes")
     found: dict[str, Any] = {}
     for row, (label, task) in enumerate(zip(np.asarray(labels).ravel().tolist(), np.asarray(tasks).ravel().tolist(), strict=True)):
         c, t = str(label).strip(), str(task).strip()

@@ -1,16 +1,23 @@
-"""The only module that imports dgl: a propagation kernel, and the reader's renumbering for tests."""
+"""The only module that imports dgl: a propagation kernel, and the files that dgl.save_graphs writes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
+from taamctl.graph.arrays import from_arrays, only
+from taamctl.graph.options import ImportOptions
+from taamctl.graph.own import RawGraph
+from taamctl.graph.raw import reading
+from taamctl.graph.tables import require_file
 
+MAGIC = (0xDD2E4FF046B4A13F).to_bytes(8, "little")  # first bytes of what dgl.save_graphs writes
 
 def _dgl() -> Any:
     os.environ.setdefault("DGLBACKEND", "pytorch")  # else the first import writes a config file into the user's home
@@ -43,3 +50,29 @@ def sum_over_neighbours(adjacency: CSR) -> Callable[[Array], Array]:
         return np.asarray(dgl.ops.copy_u_sum(graph, torch.from_numpy(np.ascontiguousarray(z))).numpy())
 
     return step
+
+
+def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
+    """Return what a file of dgl.save_graphs says: the edges, and the node data by their keys.
+
+    Raises:
+        TaamctlError: no such file, a damaged one, several graphs, or several types of nodes or edges.
+    """
+    path = only(paths, "what dgl.save_graphs writes")
+    require_file(path)
+    with reading(str(path)), path.open("rb") as stream:
+        if stream.read(8) != MAGIC:  # its reader would go by whatever lengths stand there
+            raise TaamctlError(f"{path} is not what dgl.save_graphs writes", "--format names another format")
+    dgl = _dgl()
+    with reading(str(path)):
+        graphs, _ = dgl.load_graphs(str(path))
+    if len(graphs) != 1:
+        raise TaamctlError(f"{path} holds {len(graphs)} graphs, expected one", "save the one that is meant: dgl.save_graphs(path, [graph])")
+    graph = graphs[0]
+    if len(graph.ntypes) > 1 or len(graph.etypes) > 1:
+        raise TaamctlError(f"{path} has the node types {', '.join(graph.ntypes)} and the edge types {', '.join(graph.etypes)}, "
+                           "expected one of each", "save dgl.to_homogeneous(graph, ndata=[...])")
+    source, target = graph.edges(order="eid")
+    arrays = {key: value.numpy() for key, value in graph.ndata.items()}
+    left = tuple(f"{path}: edge data not read: {key}" for key in graph.edata)
+    return from_arrays(arrays, options, str(path), (source.numpy(), target.numpy()), nodes=graph.num_nodes(), notes=left)

@@ -12,6 +12,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.graph import columns
+from taamctl.graph.dgl_adapter import MAGIC as DGL_MAGIC
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph, assemble
 from taamctl.graph.tables import opened, read_table
@@ -27,6 +28,7 @@ FORMATS = {
     "pyg": ("own_pyg", (".pt", ".pth"), "Data, TemporalData or a dict of tensors that torch.save wrote"),
     "ogb": ("ogb_adapter", (), "a folder called raw, as OGB writes it"),
 }
+MAGIC = (("mtx", b"%%MatrixMarket"), ("graphml", b"<?xml"), ("graphml", b"<graphml"), ("dgl", DGL_MAGIC))
 
 
 def guess_format(paths: Sequence[Path]) -> str:
@@ -43,15 +45,12 @@ def guess_format(paths: Sequence[Path]) -> str:
             return kind
     with opened(paths[0]) as stream:
         first = stream.read(4096)
-    for kind, begins in (("mtx", b"%%MatrixMarket"), ("graphml", b"<?xml"), ("graphml", b"<graphml"), ("dgl", DGL_MAGIC), ("table", b"PAR1")):
+    for kind, begins in MAGIC:
         if first.lstrip(b"\xef\xbb\xbf \r\n").startswith(begins):
             return kind
     if first.startswith(b"PK"):
         return "pyg" if b"data.pkl" in first else "npz"
     raise TaamctlError(f"{paths[0]}: its name does not tell its format", "name it with --format: " + ", ".join(FORMATS))
-
-
-DGL_MAGIC = (0xDD2E4FF046B4A13F).to_bytes(8, "little")
 
 
 def read(name: str, paths: Sequence[Path], options: ImportOptions | None = None, *, kind: str = "", tasks: Path | None = None,
@@ -85,21 +84,17 @@ def read(name: str, paths: Sequence[Path], options: ImportOptions | None = None,
         table = read_table(split, options.delimiter, lambda c: headed(c, (columns.ID, columns.PART)))
         said = (f"{split}: parts of the nodes, instead of those that the nodes state",) if raw.part is not None else ()
         raw = replace(raw, part=columns.parts_of_table(table, raw.node_id, np.shape(raw.features)[0]), notes=(*raw.notes, *said))
-    return assemble(name, raw, options.nan)
+    files = [p for p in (*paths, tasks, split) if p is not None]
+    return assemble(name, replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes)), options.nan)
+
+
+def _by_name(note: str, paths: Sequence[Path]) -> str:
+    """Return a note without the folders that the files happen to lie in: notes are kept with the graph."""
+    for path in paths:
+        note = note.replace(str(path), path.name)
+    return note
 
 
 def headed(cells: list[str], words: Sequence[Sequence[str]]) -> bool:
     """Tell whether the cells of a first row are names of columns: one of them is one of the usual."""
     return any(columns.guess(cells, w) for w in words)
-
-
-def only(paths: Sequence[Path], what: str) -> Path:
-    """Return the one path of a format that has one.
-
-    Raises:
-        TaamctlError: there are more.
-    """
-    if len(paths) != 1:
-        raise TaamctlError(f"{what} is one file, but {len(paths)} are named: {', '.join(str(p) for p in paths)}",
-                           "name one; parts and tasks have options of their own")
-    return paths[0]

@@ -52,7 +52,7 @@ def read_npz(name: str, stream: IO[bytes], where: str, class_names: tuple[str, .
     """
     arrays = read_arrays(stream, where, (*_ADJACENCY, "labels"), _OPTIONAL)
     features = _features(arrays, where)
-    source, target = _entries(arrays, where)
+    source, target = entries(arrays, where)
     adjacency, notes = adjacency_from_edges(source, target, int(arrays["adj_shape"][0]), name)
     labels, label_notes = _labels(arrays, where)
     names = class_names or _class_names(arrays, labels)
@@ -68,10 +68,10 @@ def _labels(arrays: dict[str, Array], where: str) -> tuple[Array, tuple[str, ...
     return clean_labels(labels, where)
 
 
-def _entries(arrays: dict[str, Array], where: str) -> tuple[Array, Array]:
+def entries(arrays: dict[str, Array], where: str) -> tuple[Array, Array]:
     """Return row and column ids of the adjacency's stored entries that are not zero."""
     data, columns, indptr, shape = (arrays[key] for key in _ADJACENCY)
-    _check_rows(indptr, columns, data, shape, where, "adj")
+    check_rows(indptr, columns, data, shape, where, "adj")
     rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
     stored = data != 0
     return rows[stored], columns[stored]
@@ -92,7 +92,7 @@ def _feature_matrix(arrays: dict[str, Array], where: str) -> sp.csr_matrix:
     import scipy.sparse as sp
 
     data, columns, indptr, shape = (arrays[key] for key in _SPARSE)
-    _check_rows(indptr, columns, data, shape, where, "attr")
+    check_rows(indptr, columns, data, shape, where, "attr")
     wrong = np.flatnonzero((columns < 0) | (columns >= shape[1]))
     if len(wrong):
         row = int(np.searchsorted(indptr, wrong[0], side="right")) - 1
@@ -101,7 +101,7 @@ def _feature_matrix(arrays: dict[str, Array], where: str) -> sp.csr_matrix:
     return sp.csr_matrix((data.astype(np.float32), columns, indptr), shape=tuple(int(s) for s in shape))
 
 
-def _check_rows(indptr: Array, columns: Array, data: Array, shape: Array, where: str, prefix: str) -> None:
+def check_rows(indptr: Array, columns: Array, data: Array, shape: Array, where: str, prefix: str) -> None:
     """Refuse compressed rows that contradict themselves."""
     if shape.shape != (2,) or indptr.shape != (int(shape[0]) + 1,):
         raise TaamctlError(f"{where}: {prefix}_indptr has shape {indptr.shape} but {prefix}_shape is {shape.tolist()}")

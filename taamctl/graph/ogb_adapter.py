@@ -13,7 +13,7 @@ import gzip
 import importlib.util
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,10 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
+from taamctl.graph.arrays import only
 from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.graph.options import ImportOptions
+from taamctl.graph.own import RawGraph
 from taamctl.graph.raw import clean_labels, dense_features, reading
 
 CSV_FILES = ("edge.csv.gz", "node-feat.csv.gz", "node-label.csv.gz", "num-node-list.csv.gz", "num-edge-list.csv.gz")
@@ -58,7 +61,57 @@ def read_ogb(name: str, dataset: str, folder: Path, where: str, class_names: tup
     Raises:
         TaamctlError: a missing or broken file, named; counts that contradict each other.
     """
-    inverse = flags(dataset)["add_inverse_edge"] == "True"
+    raw, labels = _read_folder(folder, where)
+    source, target = raw["edge_index"]
+    if flags(dataset)["add_inverse_edge"] == "True":
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+    adjacency, notes = adjacency_from_edges(source, target, int(raw["num_nodes"]), name)
+    features, feature_notes = dense_features(raw["node_feat"], where)
+    y, label_notes = clean_labels(labels, where)
+    return NodeGraph(name, adjacency, features, y, class_names, (*notes, *feature_notes, *label_notes))
+
+
+def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
+    """Return what a folder called raw says, or the folder that holds it; times are the nodes' years, where it has them.
+
+    Raises:
+        TaamctlError: as `read_ogb`; nothing is asked of ogb's own table of data sets.
+    """
+    folder = only(paths, "what OGB writes")
+    if not folder.is_dir():
+        raise TaamctlError(f"{folder} is no folder", "name the folder called raw that OGB writes")
+    if not any((folder / files[0]).is_file() for files in (CSV_FILES, BINARY_FILES)) and (folder / "raw").is_dir():
+        folder = folder / "raw"
+    where = str(folder)
+    raw, labels = _read_folder(folder, where)
+    source, target = raw["edge_index"]
+    notes: tuple[str, ...] = ()
+    if options.add_inverse:
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        notes = (f"{where}: every edge counts backwards too",)
+    if raw.get("edge_feat") is not None:
+        notes = (*notes, f"{where}: features of the edges not read")
+    n = int(raw["num_nodes"])
+    if len(raw["node_feat"]) != n:
+        raise TaamctlError(f"{where}: {len(raw['node_feat']):,} feature rows for {n:,} nodes", "every node needs one row")
+    time = _years(folder, where)
+    notes = (*notes, *((f"{where}: time from node_year",) if time is not None else ()))
+    return RawGraph(where, source, target, raw["node_feat"], labels, time=time, notes=notes)
+
+
+def _years(folder: Path, where: str) -> Array | None:
+    import pandas as pd
+
+    with reading(f"{where}/node_year"):
+        if (folder / "node_year.csv.gz").is_file():
+            return np.asarray(pd.read_csv(folder / "node_year.csv.gz", header=None).to_numpy()[:, 0], np.float64)
+        if (folder / BINARY_FILES[0]).is_file():
+            with np.load(folder / BINARY_FILES[0], allow_pickle=False) as archive:
+                return np.asarray(archive["node_year"], np.float64).ravel() if "node_year" in archive.files else None
+    return None
+
+
+def _read_folder(folder: Path, where: str) -> tuple[dict[str, Any], Array]:
     binary = (folder / BINARY_FILES[0]).is_file()
     _require(folder, where, BINARY_FILES if binary else CSV_FILES)
     try:
@@ -71,13 +124,7 @@ def read_ogb(name: str, dataset: str, folder: Path, where: str, class_names: tup
         raise
     if raw["node_feat"] is None:
         raise TaamctlError(f"{where} holds no node features")
-    source, target = raw["edge_index"]
-    if inverse:
-        source, target = np.concatenate([source, target]), np.concatenate([target, source])
-    adjacency, notes = adjacency_from_edges(source, target, int(raw["num_nodes"]), name)
-    features, feature_notes = dense_features(raw["node_feat"], where)
-    y, label_notes = clean_labels(labels, where)
-    return NodeGraph(name, adjacency, features, y, class_names, (*notes, *feature_notes, *label_notes))
+    return raw, labels
 
 
 def _require(folder: Path, where: str, names: tuple[str, ...]) -> None:

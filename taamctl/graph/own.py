@@ -198,12 +198,10 @@ def read_labels(values: Any, n: int, where: str) -> tuple[Array, tuple[str, ...]
     """
     if values is None:
         return np.full(n, -1, np.int64), (), ("no labels: the graph can be predicted, not learned",)
-    raw = np.asarray(values)
-    notes: list[str] = []
-    if raw.ndim == 2 and raw.shape[1] == 1:
-        notes, raw = [f"labels of shape {raw.shape} taken as one per node"], raw[:, 0]
-    elif raw.ndim == 2:
-        notes, raw = [f"one-hot labels of shape {raw.shape} taken as class numbers"], _from_one_hot(raw, where)
+    raw, notes = plain_labels(values, where), list[str]()
+    if np.ndim(values) == 2:
+        kind = "taken as one per node" if np.shape(values)[1] == 1 else "that are one-hot taken as class numbers"
+        notes.append(f"labels of shape {np.shape(values)} {kind}")
     if raw.ndim != 1 or len(raw) != n:
         raise TaamctlError(f"{where}: labels of shape {np.asarray(values).shape} for {n:,} nodes",
                            "one label per node; leave it empty where unknown")
@@ -215,6 +213,14 @@ def read_labels(values: Any, n: int, where: str) -> tuple[Array, tuple[str, ...]
     index = {t: i for i, t in enumerate(names)}
     labels = np.array([index[t] if k else -1 for t, k in zip(text, known, strict=True)], np.int64)
     return labels, tuple(names), (*notes, *_unlabelled(known))
+
+
+def plain_labels(values: Any, where: str) -> Array:
+    """Return labels of shape [N, 1] or one-hot [N, C] as [N]; others as they are."""
+    raw = np.asarray(values)
+    if raw.ndim != 2:
+        return raw
+    return raw[:, 0] if raw.shape[1] == 1 else _from_one_hot(raw, where)
 
 
 def _numbered(text: list[str], known: Array, raw: Array, where: str, notes: list[str]) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:

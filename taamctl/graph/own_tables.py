@@ -51,8 +51,7 @@ def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
     if sum(ends) == 1:
         at = ends.index(True)
         return paths[1 - at], paths[at]
-    for tell in (lambda i: bool(_EDGES.search(paths[i].name)), lambda i: not _NODES.search(paths[i].name), lambda i: len(cells[i]) <= 2):
-        told = [tell(i) for i in (0, 1)]
+    for told in ([bool(_EDGES.search(p.name)) for p in paths], [not _NODES.search(p.name) for p in paths], [len(c) <= 2 for c in cells]):
         if sum(told) == 1:
             return paths[1 - told.index(True)], paths[told.index(True)]
     raise TaamctlError(f"no telling which of {paths[0]} and {paths[1]} is the edge list", "say which columns hold the ends of an edge: "

@@ -45,14 +45,22 @@ class _ArrayUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the object that `module.name` stands for, if it is on the list."""
-        if (module, name) not in _ALLOWED:
+        found = allowed(module, name)
+        if found is None:
             raise TaamctlError(f"{self._where}: refused to construct {module}.{name}; "
                                "only arrays and lists belong there",
                                "do not trust this file; delete it and get it from its publisher")
-        home, attribute = _ALLOWED[module, name]
-        if home.startswith("numpy._core") and int(np.__version__.partition(".")[0]) < 2:
-            home = home.replace("_core", "core")
-        return getattr(importlib.import_module(home), attribute)
+        return found
+
+
+def allowed(module: str, name: str) -> Any:
+    """Return the object that `module.name` of a pickle stands for, or None where it is not on the list of arrays and lists."""
+    if (module, name) not in _ALLOWED:
+        return None
+    home, attribute = _ALLOWED[module, name]
+    if home.startswith("numpy._core") and int(np.__version__.partition(".")[0]) < 2:
+        home = home.replace("_core", "core")
+    return getattr(importlib.import_module(home), attribute)
 
 
 def load_pickle(stream: IO[bytes], where: str) -> Any:
