@@ -51,7 +51,8 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
                            f"run {layout.command('split', dataset)} again")
     with tempfile.TemporaryDirectory(dir=layout.root, prefix=".audit-") as temporary:
         case = Case(context, dataset, module, raw, arrays, Path(temporary).resolve())
-        found = checks.structure(arrays, raw, case.used(raw), module.META.unlabelled_as)
+        found = checks.structure(arrays, raw, case.used(raw), module.META.unlabelled_as,
+                                 as_given=context.params.section("split").parts == "as_given")
         if not _failed(found):
             found.append(checks.duplicates(arrays, raw))
             if not layout.file("precompute", dataset).is_file():

@@ -75,12 +75,13 @@ def name_of(index: int) -> str:
     return f"task {index // len(PARTS)}, {PARTS[index % len(PARTS)]}"
 
 
-def structure(split: SplitArrays, raw: NodeGraph, used: CSR, unlabelled_as: int | None) -> list[Check]:
+def structure(split: SplitArrays, raw: NodeGraph, used: CSR, unlabelled_as: int | None, *, as_given: bool = False) -> list[Check]:
     """Check that parts share no node and no edge, and that labels fit; one check per law.
 
     Args:
         raw: the graph that was split. used: its edges as the split uses them.
         unlabelled_as: the label that unlabelled nodes may have.
+        as_given: whether the parts are to be those that the graph states, where it states any.
     """
     laws: tuple[tuple[str, str, Callable[[], Iterator[str]]], ...] = (
         ("arrays", "offsets, labels and edges fit together", lambda: _misfits(split, raw)),
@@ -89,6 +90,8 @@ def structure(split: SplitArrays, raw: NodeGraph, used: CSR, unlabelled_as: int 
         ("labels", "every node has its own label, of a class of its task", lambda: _wrong_labels(split, raw, unlabelled_as)),
         ("edges", "{edges:,} edges, both ends of each in one (task, part)", lambda: _crossing_edges(split)),
         ("edges of the graph", "exactly the graph's edges inside every (task, part)", lambda: _foreign_edges(split, used)))
+    if as_given and raw.given.part is not None:
+        laws = (*laws, ("parts", "every node in the part that the graph states", lambda: _other_parts(split, raw)))
     sizes = {"nodes": len(split.orig_id), "classes": len(split.label), "edges": len(split.indices)}
     found: list[Check] = []
     for subject, right, look in laws:
@@ -124,6 +127,14 @@ def _shared_nodes(split: SplitArrays) -> Iterator[str]:
     for at in twice[:1]:
         first, second = (name_of(int(groups[order[i]])) for i in (at, at + 1))
         yield f"node {split.orig_id[order[at]]} is in ({first}) and in ({second}); {len(twice)} such"
+
+
+def _other_parts(split: SplitArrays, raw: NodeGraph) -> Iterator[str]:
+    assert raw.given.part is not None
+    groups, stated = split.groups, raw.given.part[split.orig_id]
+    for row in np.flatnonzero(groups % len(PARTS) != stated)[:1]:
+        said = PARTS[stated[row]] if stated[row] >= 0 else "in no part"
+        yield f"node {split.orig_id[row]} is in ({name_of(int(groups[row]))}), but the graph states that it is {said}"
 
 
 def _shared_classes(split: SplitArrays) -> Iterator[str]:

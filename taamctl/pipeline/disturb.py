@@ -65,7 +65,7 @@ def _noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CS
         for row in np.flatnonzero(other):
             out[row] = scale * (0.5 + 0.5 * rng.random(x.shape[1]))
         return out
-    assert x.data is not None
+    values = np.ones(x.nnz, np.float32) if x.data is None else x.data
     n, f = x.shape
     lengths: Array = np.diff(x.indptr)
     longer: Array = np.where(other, np.maximum(lengths, min(f, 1)), lengths)
@@ -73,11 +73,11 @@ def _noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CS
     of_row: Array = np.repeat(np.arange(n, dtype=np.int64), longer)
     fresh, old = other[of_row], ~np.repeat(other, lengths)
     indices, data = np.empty(len(of_row), np.int32), np.empty(len(of_row), np.float32)
-    indices[~fresh], data[~fresh] = x.indices[old], x.data[old]
+    indices[~fresh], data[~fresh] = x.indices[old], values[old]
     place = np.arange(len(of_row)) - indptr[of_row]
     columns = (rng.integers(0, max(1, f), n)[of_row] + place)[fresh] % max(1, f)
     indices[fresh] = np.sort(of_row[fresh] * f + columns) % max(1, f)
-    data[fresh] = SCALE * max(1.0, float(np.abs(x.data).max(initial=0.0))) * (0.5 + 0.5 * rng.random(int(fresh.sum())))
+    data[fresh] = SCALE * max(1.0, float(np.abs(values).max(initial=0.0))) * (0.5 + 0.5 * rng.random(int(fresh.sum())))
     return CSR(indptr, indices, data, x.shape)
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from taamctl.core.types import CSR, NodeGraph
+from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise
 from taamctl.pipeline.checks import SplitArrays, duplicates, structure
 from taamctl.pipeline.disturb import KINDS, disturb, split_changes
@@ -67,6 +67,15 @@ def test_noise_reaches_every_other_node_and_no_training_node(sparse: bool) -> No
         assert (np.diff(rows * 5 + made.graph.features.indices) > 0).all()  # increasing and unique inside a row
     assert made.graph.adjacency is graph.adjacency
     assert np.array_equal(made.graph.labels, graph.labels)
+
+
+def test_noise_reaches_features_that_store_no_values() -> None:
+    graph = _graph(sparse=True)
+    assert isinstance(graph.features, CSR)
+    made = disturb(dataclasses.replace(graph, features=dataclasses.replace(graph.features, data=None)), _split(graph), "features")
+    after = _dense(made.graph.features)
+    assert np.array_equal(after[TRAIN], (_dense(graph.features)[TRAIN] > 0).astype(np.float32))
+    assert (np.delete(after, TRAIN, axis=0).max(axis=1) >= 500).all()
 
 
 def test_rewiring_keeps_exactly_the_edges_between_training_nodes() -> None:
@@ -130,6 +139,18 @@ def test_each_broken_law_is_told_with_its_culprit() -> None:
     short = _verdicts(dataclasses.replace(split, y=split.y[:-1]), graph)
     assert short["arrays"] == ("failed", "nodes/y has 11 labels for 12 nodes")
     assert {v for v, _ in short.values()} == {"failed", "not run"}
+
+
+def test_parts_are_those_that_the_graph_states_where_they_should_be() -> None:
+    split, part = _split(_graph()), np.full(N, -1, np.int8)
+    part[:12] = split.groups % 3
+    for node, said in ((11, "ok"), (4, "failed")):
+        stated = part.copy()
+        stated[node] = part[node] if said == "ok" else 0
+        graph = dataclasses.replace(_graph(), given=Given(part=stated))
+        found = structure(split, graph, symmetrise(graph.adjacency), None, as_given=True)[-1]
+        assert (found.subject, found.verdict) == ("parts", said)
+    assert found.detail == "node 4 is in (task 0, val), but the graph states that it is train"
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
