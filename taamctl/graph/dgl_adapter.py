@@ -65,7 +65,10 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             raise TaamctlError(f"{path} is not what dgl.save_graphs writes", "--format names another format")
     dgl = _dgl()
     with reading(str(path)):
-        graphs, _ = dgl.load_graphs(str(path))
+        try:
+            graphs, _ = dgl.load_graphs(str(path))
+        except dgl.DGLError as error:
+            raise ValueError(str(error).splitlines()[0] if str(error) else "dgl refuses it") from error
     if len(graphs) != 1:
         raise TaamctlError(f"{path} holds {len(graphs)} graphs, expected one", "save the one that is meant: dgl.save_graphs(path, [graph])")
     graph = graphs[0]

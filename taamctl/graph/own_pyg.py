@@ -63,7 +63,8 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     nodes = kept.pop("num_nodes", None)
     arrays, left = {}, []
     for key, value in kept.items():
-        array = _array(value)
+        with reading(f"{where}: {key}"):
+            array = _array(value)
         if array is None:
             left.append(key)
         else:
@@ -161,8 +162,10 @@ def _array(value: Any) -> Any:
         if value.layout == torch.sparse_coo:
             import scipy.sparse as sp
 
-            value = value.coalesce()
-            return sp.csr_matrix((value.values().numpy(), tuple(value.indices().numpy())), shape=tuple(value.shape))
+            indices, entries = value._indices().numpy(), value._values().numpy()  # scipy checks that they lie inside, torch does not
+            if len(indices) != 2 or entries.ndim != 1:
+                return None
+            return sp.coo_matrix((entries, tuple(indices)), shape=tuple(value.shape)).tocsr()
         if value.layout != torch.strided:
             return None
         return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()

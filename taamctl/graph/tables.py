@@ -97,7 +97,7 @@ def read_table(path: Path, delimiter: str = "", has_header: Callable[[list[str]]
         _refuse_binary(first, path)
         delimiter = _SPELLED.get(delimiter, delimiter) or _guess(first)
         stream.seek(0)
-        cells, lines = _first_row(stream, delimiter)
+        cells, lines, before = _first_row(stream, delimiter)
         if not cells:
             raise TaamctlError(f"{path} is empty: it has no row", "check how it was written")
         headed = has_header(cells)
@@ -106,7 +106,8 @@ def read_table(path: Path, delimiter: str = "", has_header: Callable[[list[str]]
         if twice is not None:
             raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
         stream.seek(0)
-        frame = _parse(stream, delimiter, names, lines if headed else lines - 1, set(numeric(names)), path)
+        skip = lines if headed else lines - 1 if len(cells) > 1 else before  # in one column, a blank line is an empty cell
+        frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path)
     if not len(frame):
         raise TaamctlError(f"{path} has no row below its header", "check how it was written")
     return Table(str(path), {name: frame[name].to_numpy() for name in names}, headed)
@@ -133,7 +134,7 @@ def _parse(stream: IO[bytes], delimiter: str, names: list[str], skip: int, numer
         try:
             return pd.read_csv(stream, names=names, header=None, skiprows=skip, index_col=False, encoding="utf-8-sig", comment=None,
                                dtype={n: object for n in names if n not in numeric}, keep_default_na=False,
-                               na_values={n: list(_EMPTY) for n in numeric}, low_memory=False, **options)
+                               na_values={n: list(_EMPTY) for n in numeric}, low_memory=False, skip_blank_lines=len(names) > 1, **options)
         except pd.errors.EmptyDataError:
             return pd.DataFrame({n: [] for n in names})
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
@@ -146,15 +147,18 @@ def _parse(stream: IO[bytes], delimiter: str, names: list[str], skip: int, numer
             raise TaamctlError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}", "save it as UTF-8") from error
 
 
-def _first_row(stream: IO[bytes], delimiter: str) -> tuple[list[str], int]:
-    """Return the cells of the first row that is neither blank nor a comment, and the lines up to its end."""
+def _first_row(stream: IO[bytes], delimiter: str) -> tuple[list[str], int, int]:
+    """Return the cells of the first row that is neither blank nor a comment, the lines up to its end, and those of comments before it."""
     text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+    before = 0
     try:
         lines = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
         for cells in lines:
-            if cells and any(c.strip() for c in cells) and not cells[0].startswith(("#", "%")):
-                return [c for c in cells if c or delimiter != " "], lines.line_num
-        return [], 0
+            if cells and cells[0].startswith(("#", "%")):
+                before = lines.line_num
+            elif any(c.strip() for c in cells):
+                return [c for c in cells if c or delimiter != " "], lines.line_num, before
+        return [], 0, 0
     except UnicodeDecodeError as error:
         raise TaamctlError(f"{getattr(stream, 'name', 'the table')} is no UTF-8 text: {error.reason} at byte {error.start}",
                            "save it as UTF-8") from error
