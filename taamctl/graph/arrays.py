@@ -11,7 +11,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.graph.columns import guess, matching, named, plain, tasks_of_nodes
+from taamctl.graph.columns import guess, matching, named, plain, tasks_of_nodes, times
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph, parts_from_masks, plain_labels
 
@@ -66,7 +66,10 @@ def from_arrays(arrays: Mapping[str, Any], options: ImportOptions, where: str, e
     notes = (f"{where}: " + "; ".join([*said_of, *([f"part from {', '.join(masks.values())}"] if masks else [])]), *notes,
              *([f"{where}: not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}"] if left else []))
     label, time, node_id = (arrays[found[k]] if found[k] else None for k in ("label", "time", "id"))
-    raw = RawGraph(where, ends[0], ends[1], x, label, node_id, part=part, time=None if time is None else _one_each(time), notes=notes)
+    if time is not None:
+        time, dates = times(np.asarray(time), where, found["time"])
+        notes = (*notes, *dates)
+    raw = RawGraph(where, ends[0], ends[1], x, label, node_id, part=part, time=time, notes=notes)
     return _with_tasks(raw, arrays, found["task"], where)
 
 
@@ -128,11 +131,6 @@ def _mask(given: Any, key: str, n: int, where: str) -> Array:
     mask = np.zeros(n, bool)
     mask[values] = True
     return mask
-
-
-def _one_each(given: Any) -> Array:
-    values: Array = np.asarray(given)
-    return values.astype("datetime64[ms]").astype(np.float64) / 1000 if values.dtype.kind == "M" else values
 
 
 def only(paths: Sequence[Path], what: str) -> Path:

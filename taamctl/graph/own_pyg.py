@@ -73,7 +73,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     if all(key in arrays for key in EVENTS) and "edge_index" not in arrays:
         return _events(arrays, options, where, notes)
     if "edge_index" not in arrays and "adj_t" in kept:
-        raise TaamctlError(f"{where} holds its edges as adj_t", "save them as edge_index: T.ToSparseTensor() is left out, or undone")
+        raise TaamctlError(f"{where} holds its edges as adj_t", "save them as edge_index, so without T.ToSparseTensor()")
     return from_arrays(arrays, options, where, nodes=int(nodes) if isinstance(nodes, int) else None, notes=notes)
 
 
@@ -113,6 +113,7 @@ def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
 
     class Restricted(pickle.Unpickler):
         def find_class(self, module: str, name: str) -> Any:
+            module = "builtins" if module == "__builtin__" else module  # as old protocols call it
             if module in _OURS or module.startswith(_OURS[1]):
                 return classes.setdefault(name, type(name, (StandIn,), {}))
             if name in _TORCH.get(module, ()) or (module == "builtins" and name in _BUILTINS):

@@ -182,9 +182,13 @@ def tensors(spec: Spec) -> dict[str, Any]:
     """Return `arrays` as tensors, and text as lists."""
     import torch
 
-    made = {k: v.tolist() if not sp.issparse(v) and v.dtype.kind == "U" else v for k, v in arrays(spec).items()}
-    return {k: v if isinstance(v, list) else torch.sparse_coo_tensor(np.array(v.nonzero()), v.data, v.shape, check_invariants=True) if sp.issparse(v)
-            else torch.tensor(v) for k, v in made.items()}
+    made: dict[str, Any] = {}
+    for key, value in arrays(spec).items():
+        if sp.issparse(value):
+            made[key] = torch.sparse_coo_tensor(np.array(value.nonzero()), value.data, value.shape, check_invariants=True)
+        else:
+            made[key] = value.tolist() if value.dtype.kind == "U" else torch.tensor(value)
+    return made
 
 
 def pt(spec: Spec, folder: Path) -> list[Path]:
