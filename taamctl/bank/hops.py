@@ -22,7 +22,8 @@ from taamctl.features.backends import BACKENDS
 from taamctl.features.operator import Operator
 
 WIDTH = 256  # columns that are propagated at once where memory is not limited
-COPIES = 5  # arrays of N x columns that exist while a block is propagated
+COPIES = 10  # arrays of N x columns that exist while a block is propagated, as measured with what the sparse product keeps
+SLACK = 32 << 20  # bytes that the allocator keeps although nobody uses them
 ELEMENTS = 1 << 21  # of one row block; fixed, because the last bits of a matrix product may depend on its size
 
 
@@ -147,7 +148,7 @@ def open_hops(query: Query, norm: str, operator: Operator, wanted: Iterable[int]
     """
     hops, n, f = sorted(set(wanted)), query.num_nodes, query.num_features
     spare = None if limit is None else limit - used()
-    predicting = 4 * row_block(f) * f * 10 + 24 * operator.adjacency.nnz + per_node * n  # while it propagates or predicts
+    predicting = 4 * row_block(f) * f * 10 + 24 * operator.adjacency.nnz + per_node * n + SLACK  # while it propagates or predicts
     if spare is None or spare > 4 * n * (f * (1 + len([j for j in hops if j])) + COPIES * min(f, WIDTH)) + predicting:
         yield Held(query, norm, operator, hops, backend)
         return

@@ -155,13 +155,12 @@ class Predictor:
             rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in profile_hops}
             scores = self._router.scores(self._shared.lift.profile(rows, profile_hops))
             novelty[low:high] = self._router.novelty(scores)
-            p = torch.softmax(temperature * scores, 1)
+            p = torch.softmax(temperature * scores, 1).numpy()
             for k, (first, last) in enumerate(self._bounds):
                 own = p[:, first:last]
-                top, at = own.max(1)
-                mass = own.sum(1)
+                mass, at = own.sum(1), own.argmax(1)
                 posterior[low:high, k], best[low:high, k] = mass, at + first
-                inside[low:high, k] = top / mass.clamp(min=1e-30)
+                inside[low:high, k] = own[np.arange(high - low), at] / np.maximum(mass, 1e-30)
             if similar is not None:
                 amp.append(similar.profiles(hops, low, high))
         notes: tuple[str, ...] = ()
@@ -194,12 +193,15 @@ class Predictor:
         for low, high in self._blocks(operator):
             h = torch.from_numpy(hops.rows(self._bank.config.precompute.hops, low, high))
             deg = torch.from_numpy(operator.degree[low:high].astype(np.float32))
-            for k in np.unique(order[low:high]).tolist():
-                at = np.flatnonzero((order[low:high] == k).any(1))
+            by_task = np.argsort(order[low:high], axis=None, kind="stable")  # every (node, task) pair, task by task
+            task, starts = np.unique(order[low:high].ravel()[by_task], return_index=True)
+            for k, pairs in zip(task.tolist(), np.split(by_task, starts[1:]), strict=True):
+                at = pairs // asked
                 if k not in experts:
                     experts[k] = self._bank.expert(k)
-                own = torch.softmax(task_file.logits(experts[k], h[at], deg[at]), 1)
-                value, chosen = (a.numpy() for a in own.max(1))
+                with task_file.one_thread():
+                    own = torch.softmax(task_file.logits(experts[k], h[at], deg[at]), 1)
+                    value, chosen = (a.numpy() for a in own.max(1))
                 joint = routed.posterior[low + at, k] * value
                 better = joint > confidence[low + at]
                 confidence[low + at[better]] = joint[better]

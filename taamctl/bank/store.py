@@ -16,6 +16,7 @@ from taamctl.runtime import provenance
 from taamctl.runtime.lock import writing
 
 OURS = re.compile(r"manifest\.json|manifests/\d{4,}\.json|(shared|router)-\d{4,}\.h5|tasks/\d{4,}-[0-9a-f]{8}\.h5")
+NUMBER = re.compile(r"\d{4,}")  # the generation that a file was made for
 Tell = Callable[[str], None]
 
 
@@ -67,17 +68,11 @@ def listed(folder: Path) -> dict[str, str]:
 
 
 def strays(folder: Path) -> list[Path]:
-    """Return what an interrupted command may have left: temporary files, and files of ours that no generation lists."""
-    known, newest = listed(folder), current(folder)
-    known |= newest.files
-    out = [p for p in folder.rglob(".*.tmp") if p.is_file()]
-    for path in files(folder):
-        name = path.relative_to(folder).as_posix()
-        if name.startswith("manifests/") and int(path.stem) > newest.generation:
-            out.append(path)  # its manifest.json was never written
-        elif name.endswith(".h5") and OURS.fullmatch(name) and name not in known:
-            out.append(path)
-    return sorted(out)
+    """Return what an interrupted command may have left: temporary files, and files of ours for a generation that never came to be."""
+    newest = current(folder).generation
+    mine = [p for p in files(folder) if p.name != "manifest.json" and OURS.fullmatch(p.relative_to(folder).as_posix())]
+    late = [p for p in mine if int(NUMBER.findall(p.name)[0]) > newest]
+    return sorted([*(p for p in folder.rglob(".*.tmp") if p.is_file()), *late])
 
 
 def files(folder: Path) -> list[Path]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,9 +140,12 @@ def expert(config: Config, shared: Shared, state: State, classes: int) -> Method
 
 
 def logits(method: Method, h: torch.Tensor, deg: torch.Tensor) -> torch.Tensor:
-    """Return a task's logits [N, classes] for rows of H, always `CHUNK` rows at a time, the last chunk filled up with zeros."""
+    """Return a task's logits [N, classes] for rows of H, always `CHUNK` rows at a time on one thread, the last chunk filled up with zeros.
+
+    So small a product gains nothing from a second thread, and its last bits would depend on it.
+    """
     out = []
-    with torch.no_grad():
+    with torch.no_grad(), one_thread():
         for low in range(0, len(h), CHUNK):
             rows, degree = h[low:low + CHUNK], deg[low:low + CHUNK]
             short = CHUNK - len(rows)
@@ -154,6 +158,17 @@ def logits(method: Method, h: torch.Tensor, deg: torch.Tensor) -> torch.Tensor:
 def reference(method: Method, shared: Shared) -> Array:
     """Return a task's logits for the shared random rows, [64, classes] float32."""
     return np.array(logits(method, shared.probe, torch.ones(len(shared.probe))).numpy())
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread for the body: small products wait for each other's threads longer than they compute."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _folder(file: artefacts.Artefact, below: str) -> State:
