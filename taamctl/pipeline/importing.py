@@ -44,12 +44,18 @@ def import_graph(name: str, sources: Sequence[Path], into: Path, *, options: Map
     chosen = ImportOptions(**options)
     kind = kind or importers.guess_format(sources)
     graph = importers.read(name, sources, chosen, kind=kind, tasks=tasks, split=split)
-    files = [f for source in sources for f in (sorted(source.rglob("*.*")) if source.is_dir() else [source]) if f.is_file()]
+    files = [f for source in sources for f in (_files(source) if source.is_dir() else [source])]
     stated = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(chosen).items() if v != getattr(ImportOptions(), k)}
     source = {"format": kind, "files": _checksums([*files, *(p for p in (tasks, split) if p is not None)]), "options": stated,
               **{k: v for k, v in (about or {}).items() if v}}
     _imported.write(path, graph, source, directed)
     return path, graph
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a folder called raw, or of the one that holds it: what else lies there is not read."""
+    raw = folder / "raw"
+    return sorted(f for f in (raw if raw.is_dir() else folder).iterdir() if f.is_file())
 
 
 def _checksums(files: Sequence[Path]) -> list[dict[str, str]]:

@@ -110,6 +110,18 @@ def test_elsewhere_it_says_where_names_are_looked_up(here: Path) -> None:
     assert done.stderr.splitlines()[-1] == "shop is found by its name where it lies as data/shop.h5"
 
 
+def test_of_a_folder_only_raw_counts(here: Path) -> None:
+    (here / "set" / "raw").mkdir(parents=True)
+    np.savez("set/raw/data.npz", edge_index=[[0, 1], [1, 0]], node_feat=np.eye(2, dtype=np.float32), num_nodes_list=[2], num_edges_list=[2])
+    np.savez("set/raw/node-label.npz", node_label=[[0], [1]])
+    made = []
+    for name in ("one", "two"):
+        assert run("set", "--name", name).exit_code == 0
+        made.append(registry.load("taamctl.datasets", name).SOURCE["files"])
+        Path("set/processed").write_text("something else")
+    assert made[0] == made[1] and [f["name"] for f in made[0]] == ["data.npz", "node-label.npz"]
+
+
 def test_help_is_light_and_names_every_format(here: Path, support: Any) -> None:
     from taamctl.graph.importers import FORMATS
 
