@@ -149,7 +149,7 @@ def _ends(raw: RawGraph, n: int) -> tuple[Array, Array, Array | None]:
         some = ", ".join(repr(u) for u in sorted(unknown)[:3]) + (", ..." if len(unknown) > 3 else "")
         raise TaamctlError(f"{where}: {len(unknown):,} nodes stand in the edges only ({some}; first at edge {int(edges.argmax())}); "
                            f"the node table has {n:,}",
-                           "add their rows to the node table, or leave their edges out; ids must be spelled alike (--id names their column)")
+                           "add their rows to the node table, or leave their edges out; spell ids alike (--id names their column)")
     plain = bool((ids == np.arange(n).astype(str)).all())
     return found[0], found[1], None if plain else ids
 
