@@ -11,7 +11,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.graph.columns import guess, matching, named, plain, tasks_of_nodes, times
+from taamctl.graph.columns import guess, matching, named, plain, refuse_both, tasks_of_nodes, times
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph, parts_from_masks, plain_labels
 
@@ -80,6 +80,7 @@ def _with_tasks(raw: RawGraph, arrays: Mapping[str, Any], key: str, where: str) 
 
 
 def _key(option: str, keys: Sequence[str], words: Sequence[str], taken: Sequence[str], where: str, kind: str) -> str:
+    refuse_both(option, taken, where, kind)
     return named(option, keys, where, kind) if option else guess((k for k in keys if k not in taken), words)
 
 

@@ -26,6 +26,7 @@ TASK = ("task", "taskid")
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("sourceid", "targetid"), ("srcid", "dstid"), ("fromnodeid", "tonodeid"),
         ("fromid", "toid"), ("u", "v"), ("id1", "id2"), ("node1", "node2"), ("head", "tail"), ("citing", "cited"))
 EMPTY = MISSING - {"-1", "-1.0"}  # what stands for no number: -1 is one, and no label
+UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)*|__index_level_\d+__")  # what pandas calls a column without a name, often the row number
 MASKS = {"trainmask": "train", "valmask": "val", "validmask": "val", "validationmask": "val", "testmask": "test"}
 
 
@@ -87,19 +88,37 @@ def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
         TaamctlError: an option names a column that is not there.
     """
     ignored = matching(options.ignore, names, where, "ignore")
-    features = matching(options.features, names, where, "features")
+    chosen_features = matching(options.features, names, where, "features")
+    spelled = tuple(n for n in options.features if n in names)  # a pattern leaves what means something else alone
     found: dict[str, str] = {}
     chosen = {kind: getattr(options, kind) for kind in ("id", "label", "time", "part", "task")}
     for kind, name in chosen.items():
         if name:
             found[kind] = named(name, names, where, kind)
+            refuse_both(name, spelled, where, kind)
     for kind, words in (("id", ID), ("label", LABEL), ("time", TIME), ("part", PART), ("task", TASK)):
         if kind not in found:
-            found[kind] = guess((n for n in names if n not in (*ignored, *features, *found.values())), words)
-    free = [n for n in names if n not in (*ignored, *features, *found.values())]
+            found[kind] = guess((n for n in names if n not in (*ignored, *spelled, *found.values())), words)
+    if not found["id"] and UNNAMED.fullmatch(names[0]) and names[0] not in (*ignored, *spelled, *found.values()):
+        found["id"] = names[0]
+    free = [n for n in names if n not in (*ignored, *spelled, *found.values())]
     masks = {} if found["part"] else {MASKS[plain(n)]: n for n in free if plain(n) in MASKS}
     used = {*found.values(), *masks.values(), *ignored}
-    return Roles(**found, masks=masks, features=features or tuple(n for n in names if n not in used), ignored=ignored)
+    if options.features:
+        features = tuple(n for n in chosen_features if n not in used)
+    else:
+        features = tuple(n for n in names if n not in used and not UNNAMED.fullmatch(n))
+    return Roles(**found, masks=masks, features=features, ignored=ignored)
+
+
+def refuse_both(name: str, features: Sequence[str], where: str, kind: str) -> None:
+    """Refuse a column that is to be a feature and something else: a class among the features would be learned from itself.
+
+    Raises:
+        TaamctlError: it is.
+    """
+    if name in features:
+        raise TaamctlError(f"{where}: {name!r} is named by --features and by --{kind}", "it can be one of them")
 
 
 def edge_ends(names: Sequence[str], options: ImportOptions, where: str = "") -> tuple[str, str] | None:
@@ -185,6 +204,8 @@ def numbers(column: Array, where: str, name: str) -> Array:
         if text.lower() in EMPTY:
             continue
         try:
+            if "_" in text:  # which Python would read as a number
+                raise ValueError(text)
             out[at] = float({"true": "1", "false": "0"}.get(text.lower(), text))
         except ValueError:
             raise TaamctlError(f"{where}: column {name!r} holds {text!r} at row {at[0]}, which is no number",
@@ -287,6 +308,9 @@ def parts_of_table(table: Table, node_id: Any, n: int) -> Array:
     out: list[str] = [""] * n
     for row, (node, word) in enumerate(zip(table.columns[of_id].tolist(), table.columns[of_part].tolist(), strict=True)):
         name, part = str(node).strip(), str(word).strip().lower()
+        if part not in PART_WORDS and part not in ("0", "1", "2", *MISSING):
+            raise TaamctlError(f"{table.where}: the part {word!r} at row {row} is none of {', '.join(PARTS)}",
+                               "leave it empty for a node of no part")
         if name not in row_of:
             raise TaamctlError(f"{table.where}: row {row} is about the node {name!r}, which the graph lacks", "ids must be spelled alike")
         before = out[row_of[name]]

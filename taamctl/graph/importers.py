@@ -79,7 +79,7 @@ def read(name: str, paths: Sequence[Path], options: ImportOptions | None = None,
     if tasks is not None:
         of = columns.tasks_of_table(read_table(tasks, options.delimiter, lambda c: headed(c, (columns.LABEL, columns.TASK))))
         said = (f"{tasks}: tasks of the classes, instead of those that the nodes state",) if raw.tasks is not None else ()
-        raw = replace(raw, tasks=of, notes=(*raw.notes, *said))
+        raw = replace(raw, tasks=of, tasks_where=str(tasks), notes=(*raw.notes, *said))
     if split is not None:
         table = read_table(split, options.delimiter, lambda c: headed(c, (columns.ID, columns.PART)))
         said = (f"{split}: parts of the nodes, instead of those that the nodes state",) if raw.part is not None else ()

@@ -32,7 +32,7 @@ class RawGraph:
         time: [N] numbers, NaN where unknown; None where there are none.
         tasks: class -> task, any sortable values; None where the user assigns none.
         class_names: the names of the classes 0, 1, ..., where labels are such numbers and the file names them.
-        edges_where: the file of the edges, for messages; empty where it is `where`.
+        tasks_where, edges_where: the files of the tasks and of the edges, for messages; empty where it is `where`.
         notes: what the reader itself has to say.
     """
 
@@ -47,6 +47,7 @@ class RawGraph:
     time: Any = None
     tasks: Mapping[str, Any] | None = None
     class_names: Sequence[str] = ()
+    tasks_where: str = ""
     edges_where: str = ""
     notes: tuple[str, ...] = field(default=())
 
@@ -129,6 +130,9 @@ def _ends(raw: RawGraph, n: int) -> tuple[Array, Array, Array | None]:
     if raw.node_id is None:
         return *_numbered_ends(source, target, n, where), None
     ids = _names(raw.node_id)
+    nameless = next((row for row, v in enumerate(np.asarray(raw.node_id).tolist()) if v is None or v != v or not str(v).strip()), None)
+    if nameless is not None:
+        raise TaamctlError(f"{raw.where}: the node at row {nameless} has no id", "every node has one; name it, or drop the row")
     if len(ids) != n:
         raise TaamctlError(f"{raw.where}: {len(ids):,} node ids but {n:,} rows of features", "every node needs one id and one feature row")
     order = np.argsort(ids, kind="stable")
@@ -209,6 +213,9 @@ def read_labels(values: Any, n: int, where: str) -> tuple[Array, tuple[str, ...]
     known = np.array([t.lower() not in MISSING for t in text], bool)
     if known.any() and _numbers([t for t, k in zip(text, known, strict=True) if k]) is not None:
         return _numbered(text, known, raw, where, notes)
+    endless = [row for row, t in enumerate(text) if t.lower().lstrip("+-") in ("inf", "infinity")]
+    if endless and _numbers([t for row, t in enumerate(text) if known[row] and row not in set(endless)]) is not None:
+        raise TaamctlError(f"{where}: label {text[endless[0]]} at row {endless[0]} is no class", "leave it empty where it is unknown")
     names = sorted({t for t, k in zip(text, known, strict=True) if k})
     index = {t: i for i, t in enumerate(names)}
     labels = np.array([index[t] if k else -1 for t, k in zip(text, known, strict=True)], np.int64)
@@ -299,13 +306,14 @@ def _numbers(text: list[str]) -> Array | None:
 def _arrival(raw: RawGraph, names: tuple[str, ...]) -> Array | None:
     if raw.tasks is None:
         return None
+    where = raw.tasks_where or raw.where
     stated = {_class_name(k, names): v for k, v in raw.tasks.items()}
     lacking = [c for c in names if c not in stated]
     if lacking:
-        raise TaamctlError(f"{raw.where}: no task is given for the class {lacking[0]!r}", "name the task of every class, once")
+        raise TaamctlError(f"{where}: no task is given for the class {lacking[0]!r}", "name the task of every class, once")
     strange = [c for c in stated if c not in names]
     if strange:
-        raise TaamctlError(f"{raw.where}: a task is given for {strange[0]!r}, which no node has as its class",
+        raise TaamctlError(f"{where}: a task is given for {strange[0]!r}, which no node has as its class",
                            f"there are: {', '.join(names[:10])}")
     values = [stated[c] for c in names]
     numbers = _numbers([_spelled(v) for v in values])
@@ -347,6 +355,9 @@ def _time(raw: RawGraph, n: int) -> Array | None:
     values = np.asarray(raw.time).ravel()
     if len(values) != n or values.dtype.kind not in "iuf":
         raise TaamctlError(f"{raw.where}: times are {values.dtype} {values.shape}, expected a number for each of {n:,} nodes")
+    endless = np.flatnonzero(np.isinf(values))
+    if len(endless):
+        raise TaamctlError(f"{raw.where}: the time at row {endless[0]} is {values[endless[0]]}", "leave it empty where it is unknown")
     return values.astype(np.float64)
 
 

@@ -31,6 +31,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     """
     matrices = {path: _matrix(path) for path in paths if _is_matrix(path)}
     tables = [path for path in paths if path not in matrices]
+    for path in tables:
+        if {".mtx", ".mm"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+            raise TaamctlError(f"{path} is no Matrix Market file: it does not start with %%MatrixMarket", "--format names another format")
     labels = next((p for p, m in matrices.items() if len(matrices) > 1 and (min(m.shape) == 1 or _LABELS.search(p.name))), None)
     of_labels = None if labels is None else _dense(matrices.pop(labels))
     edge_path, feature_path = _which(matrices)

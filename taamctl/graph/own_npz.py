@@ -28,6 +28,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     """
     path = only(paths, "an .npz file")
     where = str(path)
+    with opened(path) as stream:
+        if not stream.read(6).startswith((b"PK", b"\x93NUMPY")):
+            raise TaamctlError(f"{where} is no .npz file, whatever its name says", "--format names another format")
     with opened(path) as stream, reading(where), np.load(stream, allow_pickle=False) as archive:
         if not hasattr(archive, "files"):
             raise TaamctlError(f"{where} holds one array, expected several with names",

@@ -15,7 +15,7 @@ from taamctl.core.types import Array
 from taamctl.graph import columns
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph
-from taamctl.graph.tables import Table, peek, read_table
+from taamctl.graph.tables import DELIMITERS, Table, peek, read_table
 
 _EDGES = re.compile(r"edge|link|cites|relation|arc", re.IGNORECASE)
 _NODES = re.compile(r"node|vert|feat|content|attr", re.IGNORECASE)
@@ -71,6 +71,10 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
     if not table.headed:
         raise TaamctlError(f"{path}: the first row holds numbers only, where the names of the columns are expected",
                            "add a first line such as id,label,x0,x1")
+    (only, *others) = table.columns
+    if not others and any(d in only for d in DELIMITERS[:-1]):
+        raise TaamctlError(f"{path}: one column ({only}), expected at least an id and features",
+                           "name what stands between the cells, such as --delimiter ,")
     return table
 
 
@@ -144,4 +148,4 @@ def is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return True
+    return "_" not in cell  # which Python would read as a number

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -26,7 +27,7 @@ _EMPTY = ("", "nan", "NaN", "NAN", "NA", "N/A", "n/a", "na", "null", "NULL", "No
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length, by name: numbers, or objects (text, and NaN where a row is too short).
+    """Columns of equal length, by name: numbers, or objects (text).
 
     Attributes:
         where: the file, for messages.
@@ -101,13 +102,14 @@ def read_table(path: Path, delimiter: str = "", has_header: Callable[[list[str]]
         if not cells:
             raise TaamctlError(f"{path} is empty: it has no row", "check how it was written")
         headed = has_header(cells)
-        names = [c.strip() for c in cells] if headed else [f"column {i}" for i in range(len(cells))]
+        names = _header(cells) if headed else [f"column {i}" for i in range(len(cells))]
         twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
         if twice is not None:
             raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
         stream.seek(0)
         skip = lines if headed else lines - 1 if len(cells) > 1 else before  # in one column, a blank line is an empty cell
         frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path)
+        _refuse_short(frame[names[-1]], stream, delimiter, len(names), skip, path)
     if not len(frame):
         raise TaamctlError(f"{path} has no row below its header", "check how it was written")
     return Table(str(path), {name: frame[name].to_numpy() for name in names}, headed)
@@ -121,7 +123,33 @@ def peek(path: Path, delimiter: str = "") -> list[str]:
         first = stream.read(4096)
         _refuse_binary(first, path)
         stream.seek(0)
-        return [c.strip() for c in _first_row(stream, _SPELLED.get(delimiter, delimiter) or _guess(first))[0]]
+        return _header(_first_row(stream, _SPELLED.get(delimiter, delimiter) or _guess(first))[0])
+
+
+def _header(cells: list[str]) -> list[str]:
+    """Return the cells of a header as names; a column without one is called as pandas calls it."""
+    return [c.strip() or f"Unnamed: {i}" for i, c in enumerate(cells)]
+
+
+def _refuse_short(last: Any, stream: IO[bytes], delimiter: str, width: int, skip: int, path: Path) -> None:
+    """Refuse a row with fewer cells than the header, which the parser takes for one whose last cells are empty.
+
+    Only where the last column has empty cells is the file gone through once more; between blanks nothing tells the two apart.
+    """
+    if delimiter == " " or width == 1 or not (last.isna() | (last == "")).any():
+        return
+    stream.seek(0)
+    text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+    try:
+        rows = (cells for cells in csv.reader(islice(text, skip, None), delimiter=delimiter) if len(cells) > 1 or "".join(cells).strip())
+        short = next(((row, len(cells)) for row, cells in enumerate(rows) if len(cells) < width), None)
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+    finally:
+        text.detach()
+    if short is not None:
+        raise TaamctlError(f"{path}: row {short[0]} has {short[1]} cells, but the header has {width}",
+                           "the file is cut off, or that row is; complete it")
 
 
 def _parse(stream: IO[bytes], delimiter: str, names: list[str], skip: int, numeric: set[str], path: Path) -> Any:

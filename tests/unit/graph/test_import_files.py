@@ -79,8 +79,8 @@ def test_quoted_cells_may_hold_the_delimiter_and_line_ends(tables: Callable[...,
     (NODES, "source,target\n", r"edges\.csv has no row below its header"),
     ("id,label,a\nx,one,1,9\n", EDGES, r"nodes\.csv cannot be read: rows are longer; its first row has 3 cells"),
     ("id,label,a\nx,one,1\ny,two,2,3\n", EDGES, r"nodes\.csv cannot be read: Expected 3 fields in line 3, saw 4"),
-    ("id,label,a\nx,one,1\ny,two\nz,one,2\n", EDGES, r"nodes\.csv: feature nan at row 1, column 0 \(a\)"),
-    (NODES, "source,target\nx,y\ny\n", r"edges\.csv: edge 1 is \(y, (nan)?\): an end is missing"),
+    ("id,label,a\nx,one,1\ny,two\nz,one,2\n", EDGES, r"nodes\.csv: row 1 has 2 cells, but the header has 3"),
+    (NODES, "source,target\nx,y\ny\n", r"edges\.csv: row 1 has 1 cells, but the header has 2"),
     (NODES, "source,target\nx,y\n,z\n", r"edges\.csv: edge 1 is \(, z\): an end is missing"),
     ("id,a,a\nx,1,2\n", EDGES, r"nodes\.csv: two columns are called 'a'"),
     ("0,1,2\n1,3,4\n", EDGES, r"nodes\.csv: the first row holds numbers only"),
@@ -205,17 +205,76 @@ def test_labels_spelled_with_zeros_keep_them(tables: Callable[..., NodeGraph], t
     assert tables("id,label,a\nx,1_0,1\ny,10,2\nz,10,3\n").class_names == ("10", "1_0")
 
 
+@pytest.mark.parametrize(("nodes", "options", "message"), [
+    ("id,label,a\nx,one,1\ny,two\nz,one,3\n", {"nan": "zero"}, r"nodes\.csv: row 1 has 2 cells, but the header has 3"),
+    ("id,a,label\nx,1,one\n\ny,2,two\nz,3", {}, r"nodes\.csv: row 2 has 2 cells, but the header has 3"),
+    ("id,label,a\nx,one,1\ny,two,\nz,one,3\n", {}, r"nodes\.csv: feature nan at row 1, column 0 \(a\)"),
+    ("id,label,a\nx,one,1\n,two,2\nz,one,3\n", {}, r"nodes\.csv: the node at row 1 has no id"),
+    ("id,label,a\nx,inf,1\ny,1,2\nz,0,3\n", {}, r"nodes\.csv: label inf at row 0 is no class"),
+    ("id,label,a,time\nx,1,1,2\ny,1,2,inf\nz,0,3,4\n", {}, r"nodes\.csv: the time at row 1 is inf"),
+    ("id,label,a\nx,0,1_0\ny,1,2\nz,0,3\n", {}, r"column 'a' holds '1_0' at row 0, which is no number"),
+    (NODES, {"label": "label", "features": ("label", "a")}, r"'label' is named by --features and by --label"),
+    (NODES, {"delimiter": ";"}, r"nodes\.csv: one column \(id,label,a,b\), expected at least an id and features"),
+])
+def test_what_would_be_misread(tables: Callable[..., NodeGraph], nodes: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TaamctlError, match=message):
+        tables(nodes, "source,target\nx,z\n", **options)
+
+
+def test_empty_last_cells_are_no_short_rows(tables: Callable[..., NodeGraph]) -> None:
+    assert tables("id,a,label\nx,1,one\ny,2,\nz,3,\n").labels.tolist() == [0, -1, -1]
+    with pytest.raises(TaamctlError, match=r"edges\.csv: edge 1 is \(y, \): an end is missing"):
+        tables(edges="source,target\nx,y\ny,\n")
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0"])
+def test_an_index_that_a_table_was_written_with_is_no_feature(tables: Callable[..., NodeGraph], index: str) -> None:
+    graph = tables(f"{index},id,label,a\n0,x,one,1\n1,y,two,2\n2,z,one,3\n")
+    assert np.asarray(graph.features).tolist() == [[1], [2], [3]]
+    assert "nodes.csv: columns not read: Unnamed: 0" in graph.notes
+    named = tables(f"{index},label,a\nx,one,1\ny,two,2\nz,one,3\n")
+    assert (named.num_features, named.given.node_id.tolist()) == (1, ["x", "y", "z"])  # type: ignore[union-attr]
+
+
+def test_a_pattern_of_features_takes_no_label_and_nothing_ignored(tables: Callable[..., NodeGraph]) -> None:
+    assert np.asarray(tables(features=("*",), ignore=("b",)).features).tolist() == [[1], [3], [5]]
+
+
+def test_faults_of_tasks_and_parts_name_their_file(tmp_path: Path) -> None:
+    for name, text in (("nodes.csv", NODES), ("edges.csv", EDGES), ("tasks.csv", "class,task\none,0\n"),
+                       ("split.csv", "id,part\nx,tset\n")):
+        (tmp_path / name).write_text(text)
+    paths = [tmp_path / "nodes.csv", tmp_path / "edges.csv"]
+    with pytest.raises(TaamctlError, match=r"tasks\.csv: no task is given for the class 'two'"):
+        importers.read("own", paths, tasks=tmp_path / "tasks.csv")
+    with pytest.raises(TaamctlError, match=r"split\.csv: the part 'tset' at row 0 is none of train, val, test"):
+        importers.read("own", paths, split=tmp_path / "split.csv")
+
+
+@pytest.mark.parametrize(("name", "message"), [("a.npz", r"a\.npz is no \.npz file"), ("a.mtx", r"a\.mtx is no Matrix Market file")])
+def test_a_name_that_promises_another_format(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / name).write_text(EDGES)
+    with pytest.raises(TaamctlError, match=message):
+        importers.read("own", [tmp_path / name])
+
+
 def test_parquet_lists_dates_and_categories(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     big = 2**60
-    nodes = pa.table({"id": pa.array([big + 1, big, None], pa.int64()), "label": pa.array(["b", "a", "b"]).dictionary_encode(),
+    nodes = pa.table({"id": pa.array([big + 1, big, 7], pa.int64()), "label": pa.array([big + 1, big, None], pa.int64()),
+                      "kind": pa.array(["b", "a", "b"]).dictionary_encode(),
                       "emb": pa.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], pa.list_(pa.float32())),
                       "time": pa.array([0, 86_400_000, None], pa.timestamp("ms"))})
     pq.write_table(nodes, tmp_path / "nodes.parquet")
     (tmp_path / "edges.csv").write_text(f"source,target\n{big},{big + 1}\n")
-    graph = importers.read("own", [tmp_path / "nodes.parquet", tmp_path / "edges.csv"])
+    paths = [tmp_path / "nodes.parquet", tmp_path / "edges.csv"]
+    numbered = importers.read("own", paths, ImportOptions(ignore=("kind",)))
+    assert (numbered.class_names, numbered.labels.tolist()) == ((str(big), str(big + 1)), [1, 0, -1])
+    with pytest.raises(TaamctlError, match=r"nodes\.parquet: the node at row 2 has no id"):
+        importers.read("own", paths, ImportOptions(id="label", label="kind", ignore=("id",)))
+    graph = importers.read("own", paths, ImportOptions(label="kind", ignore=("label",)))
     assert (entries(graph), graph.class_names) == ([(1, 0)], ("a", "b"))
     assert np.asarray(graph.features).tolist() == [[1, 2], [3, 4], [5, 6]]
     assert graph.given.time is not None and graph.given.time[:2].tolist() == [0, 86400] and np.isnan(graph.given.time[2])
