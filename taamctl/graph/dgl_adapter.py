@@ -76,6 +76,6 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         raise TaamctlError(f"{path} has the node types {', '.join(graph.ntypes)} and the edge types {', '.join(graph.etypes)}, "
                            "expected one of each", "save dgl.to_homogeneous(graph, ndata=[...])")
     source, target = graph.edges(order="eid")
-    arrays = {key: value.numpy() for key, value in graph.ndata.items()}
+    arrays = {key: (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy() for key, value in graph.ndata.items()}
     left = tuple(f"{path}: edge data not read: {key}" for key in graph.edata)
     return from_arrays(arrays, options, str(path), (source.numpy(), target.numpy()), nodes=graph.num_nodes(), notes=left)

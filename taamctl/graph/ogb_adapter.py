@@ -13,6 +13,8 @@ import gzip
 import importlib.util
 import io
 import sys
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,12 @@ from taamctl.core.types import Array, NodeGraph
 from taamctl.graph.arrays import only
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.graph.options import ImportOptions
-from taamctl.graph.own import RawGraph
+from taamctl.graph.own import RawGraph, parts_from_masks
 from taamctl.graph.raw import clean_labels, dense_features, reading
 
 CSV_FILES = ("edge.csv.gz", "node-feat.csv.gz", "node-label.csv.gz", "num-node-list.csv.gz", "num-edge-list.csv.gz")
 BINARY_FILES = ("data.npz", "node-label.npz")
+SPLIT_FILES = {"train": "train.csv.gz", "val": "valid.csv.gz", "test": "test.csv.gz"}
 
 
 def flags(dataset: str) -> dict[str, str]:
@@ -72,10 +75,16 @@ def read_ogb(name: str, dataset: str, folder: Path, where: str, class_names: tup
 
 
 def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
-    """Return what a folder called raw says, or the folder that holds it; times are the nodes' years, where it has them.
+    """Return what a folder called raw says, or the folder that holds it; nothing is asked of ogb's own table of data sets.
+
+    Times are the nodes' years, where it has them; parts are those of the folder `split` beside it, edges as they are stored.
+
+    Args:
+        paths: one folder.
+        options: `part` names one of several splits, `add_inverse` counts every edge backwards too.
 
     Raises:
-        TaamctlError: as `read_ogb`; nothing is asked of ogb's own table of data sets.
+        TaamctlError: as `read_ogb`; several splits and none of them named, or a split that does not fit the nodes.
     """
     folder = only(paths, "what OGB writes")
     if not folder.is_dir():
@@ -95,8 +104,44 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     if len(raw["node_feat"]) != n:
         raise TaamctlError(f"{where}: {len(raw['node_feat']):,} feature rows for {n:,} nodes", "every node needs one row")
     time = _years(folder, where)
-    notes = (*notes, *((f"{where}: time from node_year",) if time is not None else ()))
-    return RawGraph(where, source, target, raw["node_feat"], labels, time=time, notes=notes)
+    part, said = _parts(folder, options.part, n)
+    notes = (*notes, *((f"{where}: time from node_year",) if time is not None else ()), *said)
+    return RawGraph(where, source, target, raw["node_feat"], labels, part=part, time=time, notes=notes)
+
+
+def _parts(folder: Path, wanted: str, n: int) -> tuple[Array | None, tuple[str, ...]]:
+    """Return [N] parts as a split beside a folder called raw gives them, and which split that is; None where there is none."""
+    folder = folder.resolve()
+    beside = folder.parent / "split"
+    splits = {p.name: p for p in sorted(beside.glob("*")) if any((p / f).is_file() for f in SPLIT_FILES.values())}
+    if folder.name != "raw":
+        splits = {}  # its neighbours may be about anything
+    if wanted and wanted not in splits:
+        raise TaamctlError(f"{folder}: --part {wanted}: there is no such split; there are: {', '.join(splits) or 'none'}",
+                           f"a split is a folder in {beside} that holds {', '.join(SPLIT_FILES.values())}")
+    if not splits:
+        return None, ()
+    if len(splits) > 1 and not wanted:
+        raise TaamctlError(f"{beside} holds the splits {', '.join(splits)}, expected one", "name the one that is meant with --part")
+    chosen = splits[wanted or next(iter(splits))]
+    _require(chosen, str(chosen), tuple(SPLIT_FILES.values()))
+    masks = {}
+    for word, name in SPLIT_FILES.items():
+        rows = _rows(chosen / name, n)
+        masks[word] = np.zeros(n, bool)
+        masks[word][rows] = True
+    return parts_from_masks(masks, n, str(chosen)), (f"parts from split/{chosen.name}",)
+
+
+def _rows(path: Path, n: int) -> Array:
+    """Return the node numbers that a file of a split lists, [n] int64."""
+    with reading(str(path)), gzip.open(path, "rt", encoding="utf-8") as stream:
+        rows = np.array([int(line) for line in stream.read().split()], np.int64)
+    outside = np.flatnonzero((rows < 0) | (rows >= n))
+    if len(outside):
+        raise TaamctlError(f"{path}: row {outside[0]} names the node {rows[outside[0]]}, but {n:,} nodes are numbered 0 to {n - 1}",
+                           "the split belongs to another graph; take it away or get it again")
+    return rows
 
 
 def _years(folder: Path, where: str) -> Array | None:
@@ -191,11 +236,22 @@ def _silent() -> Iterator[None]:
 
 def _first_broken(folder: Path) -> str:
     """Name the first compressed file that does not decompress to its end; empty where all do."""
-    for path in sorted(folder.glob("*.csv.gz")):
+    for path in sorted([*folder.glob("*.npz"), *folder.glob("*.csv.gz")]):
         try:
-            with gzip.open(path) as stream:
-                while stream.read(1 << 20):
-                    pass
-        except (OSError, EOFError, ValueError):
+            if path.suffix == ".npz":
+                with zipfile.ZipFile(path) as archive:
+                    whole = archive.testzip() is None
+            else:
+                whole = _decompresses(path)
+        except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
+            whole = False
+        if not whole:
             return path.name
     return ""
+
+
+def _decompresses(path: Path) -> bool:
+    with gzip.open(path) as stream:
+        while stream.read(1 << 20):
+            pass
+    return path.stat().st_size > 0
