@@ -62,6 +62,7 @@ def add(folder: Path, source: Source, *, classes: Sequence[str] | None = None, p
         device = devices.resolve(config.train.device)
         devices.pin(device, config.train.threads)
         _check_features(now, source)
+        store.require(folder, now)
         groups, notes = new_groups(source, config.split, now.classes, classes, per_task)
         for note in notes:
             tell(f"note: {note}")

@@ -22,6 +22,7 @@ def remove(folder: Path, number: int, *, purge: bool = False, wait: bool = True,
     """
     with store.changing(folder, wait=wait, tell=tell) as now:
         gone = store.find(now, number)
+        store.require(folder, now)
         left = tuple(t for t in now.tasks if t is not gone)
         config, stamp = from_plain(now.config, str(folder / manifests.NAME)), None
         if left:

@@ -49,7 +49,11 @@ def new_groups(source: Source, params: SplitParams, known: Sequence[str], wanted
         labels = np.where(labels < 0, source.unlabelled_as, labels)
     chosen = _chosen(graph, labels, known, wanted)
     labels = np.where(np.isin(labels, chosen), labels, -1)
-    whole = replace(params, classes_per_task=per_task or max(1, len(chosen)), odd_class="singleton_task",
+    counts = {label: int((labels == label).sum()) for label in chosen}
+    if params.small_class == "refuse" and (small := [c for c, n in counts.items() if n < params.min_class_size]):
+        raise TaamctlError(f"classes with fewer than {params.min_class_size} nodes: {', '.join(graph.class_names[c] for c in small)}",
+                           "leave them out with --classes, which names the others")
+    whole = replace(params, small_class="drop", classes_per_task=per_task or max(1, len(chosen)), odd_class="singleton_task",
                     tasks=params.tasks if per_task is None else "by_size", train=1 - params.val, test=0.0)
     stream, dropped = build_stream(labels, graph.class_names, whole, graph.given)
     notes = [f"class {d.name} is left out: {d.reason}" for d in dropped if d.label in chosen]

@@ -30,6 +30,8 @@ def create(folder: Path, config: Config) -> Manifest:
         raise TaamctlError(f"{folder} is there already and not empty", "choose a new folder for the bank")
     made = Manifest(0, f"created for {config.method}", "", config.plain())
     with writing(folder / manifests.NAME, wait=False, tell=lambda line: None):
+        if (folder / manifests.NAME).exists():
+            raise TaamctlError(f"{folder} is there already and not empty", "choose a new folder for the bank")
         manifests.write(folder, made)
     return made
 
@@ -49,11 +51,42 @@ def changing(folder: Path, *, wait: bool, tell: Tell) -> Iterator[Manifest]:
     """Hold the bank's lock for the body, sweep what killed writers left, and yield the newest generation."""
     current(folder)  # before a lock file is put beside what is no bank
     with writing(folder / manifests.NAME, wait=wait, tell=tell):
-        now = current(folder)
+        now = _caught_up(folder, current(folder), tell)
         for path in strays(folder):
             path.unlink(missing_ok=True)
             tell(f"removed {path}: an interrupted command left it")
         yield now
+
+
+def _caught_up(folder: Path, now: Manifest, tell: Tell) -> Manifest:
+    """Return the newest whole generation that follows from `manifest.json`, and make it that.
+
+    The copy of a generation is written before `manifest.json`: a command that was killed between the two, or an older `manifest.json`
+    that was put back, leaves whole generations behind it, and a change on top of the older one would lose what was learned.
+    """
+    for generation in history(folder):
+        try:
+            later = manifests.read(manifests.copy_of(folder, generation))
+            if later.generation == now.generation + 1 and later.previous == now.digest:
+                require(folder, later)
+                manifests.write(folder, later)
+                tell(f"generation {generation} is whole and follows: it is the bank's now")
+                now = later
+        except TaamctlError:
+            continue
+    return now
+
+
+def require(folder: Path, now: Manifest) -> None:
+    """Refuse to build on files that are not those that a generation lists.
+
+    Raises:
+        TaamctlError: one is missing, or was changed or damaged.
+    """
+    for file, digest in now.files.items():
+        if not (folder / file).is_file() or provenance.sha256(folder / file) != digest:
+            raise TaamctlError(f"{folder / file} is missing, or not the file that the bank lists",
+                               f"taamctl bank verify {folder} tells all that is wrong")
 
 
 def listed(folder: Path) -> dict[str, str]:
@@ -69,9 +102,9 @@ def listed(folder: Path) -> dict[str, str]:
 
 def strays(folder: Path) -> list[Path]:
     """Return what an interrupted command may have left: temporary files, and files of ours for a generation that never came to be."""
-    newest = current(folder).generation
+    newest, kept = current(folder).generation, listed(folder)
     mine = [p for p in files(folder) if p.name != "manifest.json" and OURS.fullmatch(p.relative_to(folder).as_posix())]
-    late = [p for p in mine if int(NUMBER.findall(p.name)[0]) > newest]
+    late = [p for p in mine if int(NUMBER.findall(p.name)[0]) > newest and p.relative_to(folder).as_posix() not in kept]
     return sorted([*(p for p in folder.rglob(".*.tmp") if p.is_file()), *late])
 
 

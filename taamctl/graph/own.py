@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -237,6 +238,10 @@ def _numbered(text: list[str], known: Array, raw: Array, where: str, notes: list
     if fraction is not None:
         raise TaamctlError(f"{where}: label {text[fraction]} at row {fraction} is no whole number",
                            "a label is a class, not a quantity; cut it into classes, or name another column")
+    below = next((row for row, v in enumerate(values) if v < -1), None)
+    if below is not None:
+        raise TaamctlError(f"{where}: label {text[below]} at row {below} is negative",
+                           "-1 means unlabelled; number classes from 0, or name them")
     spellings: dict[int, set[str]] = {}
     for value, t in zip(values, text, strict=True):
         if value >= 0:
@@ -317,9 +322,14 @@ def _arrival(raw: RawGraph, names: tuple[str, ...]) -> Array | None:
                            f"there are: {', '.join(names[:10])}")
     values = [stated[c] for c in names]
     numbers = _numbers([_spelled(v) for v in values])
-    order = sorted(set(numbers.tolist())) if numbers is not None else sorted({_spelled(v) for v in values})
+    order = sorted(set(numbers.tolist())) if numbers is not None else sorted({_spelled(v) for v in values}, key=_natural)
     keys = numbers.tolist() if numbers is not None else [_spelled(v) for v in values]
     return np.array([order.index(k) for k in keys], np.int64)
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts `day 2` before `day 10`."""
+    return [(0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in re.split(r"(\d+)", text) if piece]
 
 
 def _class_name(value: Any, names: tuple[str, ...]) -> str:

@@ -34,7 +34,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     for path in tables:
         if {".mtx", ".mm"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
             raise TaamctlError(f"{path} is no Matrix Market file: it does not start with %%MatrixMarket", "--format names another format")
-    labels = next((p for p, m in matrices.items() if len(matrices) > 1 and (min(m.shape) == 1 or _LABELS.search(p.name))), None)
+    named = [p for p in matrices if len(matrices) > 1 and _LABELS.search(p.name)]
+    narrow = [p for p, m in matrices.items() if len(matrices) > 2 and min(m.shape) == 1 and not _FEATURES.search(p.name)]
+    labels = next(iter([*named, *narrow]), None)
     of_labels = None if labels is None else _dense(matrices.pop(labels))
     edge_path, feature_path = _which(matrices)
     adjacency = matrices[edge_path].tocoo()

@@ -7,7 +7,7 @@ tasks' nodes of a part are one induced graph, edges between tasks kept.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -65,7 +65,7 @@ class Bench:
         """Return the decisions of a seed's routers, per scene."""
         if seed not in self.routed:
             layout, params = self.context.layout, self.context.params
-            infer: InferParams = params.section("infer").routed(("amp", "cosine"))
+            infer: InferParams = replace(params.section("infer"), profile="amp", metric="cosine")  # whatever the run itself routes by
             looked: LensParams = params.section("lens")
             with FeatureStore(layout.file("precompute", self.dataset), layout.command("precompute", self.dataset)) as store:
                 prototypes = task_id.profiles(store.means("train"), infer)

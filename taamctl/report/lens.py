@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ NOTES = (
     "amp: nearest AMP prototype. class: nearest class mean. gaussian: shared covariance. ridge: regression in closed form. soft: the best "
     "of several tasks' experts, each within its own classes. smoothed: posterior averaged over the edges. –: no task ID is used. "
     "memory M: words in millions that the method keeps (parameters, sums and stored rows), the router's own not counted.",
+    "[...]: rows of one method whose parameters differ; lens.csv names them by the same letters.",
     "One vote for a graph that mixes tasks gives all but one task's nodes to a wrong expert: where tasks may mix, decide per node.",
 )
 
@@ -49,18 +51,22 @@ def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
             settings = json.dumps({**made["settings"], "train": {k: v for k, v in made["settings"]["train"].items() if k != "seed"}},
                                   sort_keys=True)
             for cell in made["cells"]:
-                whole = {**{k: v for k, v in made.items() if k not in ("cells", "settings")}, **cell}
+                whole = {**{k: v for k, v in made.items() if k not in ("cells", "settings")}, **cell, "settings": _digest(settings)}
                 groups.setdefault(json.dumps([settings, *(whole[k] for k in SAME)]), []).append(whole)
         except (KeyError, TypeError, AttributeError):
             raise TaamctlError(f"{path} is no lens file that this taamctl can read",
                                "make it again with: taamctl eval --lens --force") from None
     out = []
     for members in groups.values():
-        row = {k: members[0][k] for k in SAME} | {"seeds": sorted(m["seed"] for m in members)}
+        row = {k: members[0][k] for k in (*SAME, "settings")} | {"seeds": sorted(m["seed"] for m in members)}
         for name in METRICS:
             row[name], row[f"{name}_std"] = mean_std([m[name] for m in members])
         out.append(row)
     return out
+
+
+def _digest(settings: str) -> str:
+    return hashlib.sha256(settings.encode()).hexdigest()[:8]
 
 
 def unit_names(found: Sequence[Row], most: int) -> list[tuple[str, int]]:
@@ -75,8 +81,12 @@ def table(found: Sequence[Row], decimals: int, most: int = 9) -> tuple[tuple[str
     """Return column names and lines: one line per (data set, method, protocol, router, mode) of the test part, a column per unit."""
     units = unit_names(found, most)
     lines: dict[tuple[Any, ...], dict[tuple[str, int], str]] = {}
+    several = {(r["dataset"], r["method"]) for r in found for other in found
+               if (r["dataset"], r["method"]) == (other["dataset"], other["method"]) and r["settings"] != other["settings"]}
     for r in (r for r in found if r["part"] == "test"):
         name = f"{r['method']} ({r['profile']})" if r["profile"] else r["method"]
+        if (r["dataset"], r["method"]) in several:
+            name += f" [{r['settings']}]"
         router = {"none": "–", "given": "given"}.get(r["router"], r["router"] + ("" if r["mode"] == "hard" else f", {r['mode']}"))
         key = (r["dataset"], name, r["protocol"], router, f"{r['memory_words'] / 1e6:.2f}")
         lines.setdefault(key, {})[r["unit"], r["size"]] = _cell(r, decimals)
@@ -103,7 +113,7 @@ def comma_separated(found: Sequence[Row]) -> str:
     """Return all rows, validation too, as CSV with unrounded fractions."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    names = [*SAME, *(name for m in METRICS for name in (m, f"{m}_std"))]
+    names = [*SAME, "settings", *(name for m in METRICS for name in (m, f"{m}_std"))]
     writer.writerow([*names, "seeds"])
     for r in found:
         writer.writerow([*("" if r[n] is None else repr(r[n]) if isinstance(r[n], float) else r[n] for n in names),

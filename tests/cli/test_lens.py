@@ -81,6 +81,15 @@ def test_what_the_lens_needs_is_named(support: ModuleType, tmp_path: Path) -> No
     assert "precompute.store_x" in failed.err
 
 
+def test_the_amp_router_stays_amp_whatever_the_run_routes_by(looked: tuple[Path, list[dict[str, Any]]], support: ModuleType) -> None:
+    folder, rows = looked
+    done = support.taamctl(folder, "eval", "--dataset", "synthetic", "--method", "oracle", "--method", "linear_probe", "--seed", "1",
+                           "--set", "infer.profile=ls", "--set", "infer.metric=euclid", "--set", "lens.batches=[10]", "--lens", "--json", "--quiet")
+    assert done.code == 0, done.err
+    wanted = {"method": "linear_probe", "router": "amp", "unit": "node", "protocol": "mixed"}
+    assert pick(json.loads(done.out), **wanted)["aa"] == pick(rows, **wanted)["aa"]
+
+
 def test_json_without_the_lens_is_refused(support: ModuleType, tmp_path: Path) -> None:
     failed = support.taamctl(tmp_path, "eval", "--json")
     assert failed.code == 2

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 
 from taamctl.bank import add, change, store
 from taamctl.bank.bank import load_bank
+from taamctl.bank.parts import new_groups
 from taamctl.bank.source import Source
 from taamctl.bank.verify import verify
 from taamctl.core.errors import TaamctlError
@@ -252,3 +255,35 @@ def test_the_second_writer_waits_or_gives_up(bank, graph) -> None:
     late.join(60)
     assert any("waiting" in line for line in said)
     assert store.current(bank).generation == 3
+
+
+def test_an_older_manifest_that_was_put_back_loses_nothing(bank, graph) -> None:
+    """Also what a kill between the copy of a generation and manifest.json leaves."""
+    whole = content(bank)
+    shutil.copy(bank / "manifests" / "0001.json", bank / "manifest.json")
+    assert [t.number for t in store.current(bank).tasks] == [1]
+    said: list[str] = []
+    (made,) = add.add(bank, Source(graph(("e",))), tell=said.append)
+    assert any("generation 2 is whole and follows" in line for line in said)
+    assert made.number == 3 and [t.number for t in store.current(bank).tasks] == [1, 2, 3]
+    assert all(content(bank)[f] == data for f, data in whole.items() if f != "manifest.json")
+    assert good(bank)
+
+
+def test_nothing_is_built_on_swapped_files(bank, graph) -> None:
+    first, second = (bank / t.file for t in store.current(bank).tasks)
+    kept = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    for work in (lambda: add.add(bank, Source(graph(("e",)))), lambda: change.remove(bank, 2)):
+        with pytest.raises(TaamctlError, match=f"{first.name} is missing, or not the file that the bank lists"):
+            work()
+    first.write_bytes(kept)
+    assert good(bank) and store.current(bank).generation == 2
+
+
+def test_small_classes_are_refused_only_among_those_to_learn(config, graph) -> None:
+    params = replace(config().split, small_class="refuse")
+    groups, _ = new_groups(Source(graph(("a", "b", "c"))), params, ("a",), None, None)
+    assert [g.names for g in groups] == [("b", "c")]  # the known class has no node here that counts
+    with pytest.raises(TaamctlError, match="classes with fewer than 1000 nodes: b, c"):
+        new_groups(Source(graph(("a", "b", "c"))), replace(params, min_class_size=1000), ("a",), None, None)
