@@ -28,7 +28,8 @@ from taamctl.graph.raw import reading
 from taamctl.graph.tables import require_file
 
 CONVERT = "convert it where torch_geometric is installed: torch.save(data.to_dict(), path)"
-_TORCH = {"torch._utils": ("_rebuild_tensor_v2", "_rebuild_sparse_tensor"), "torch.serialization": ("_get_layout",),
+_TORCH = {"torch._utils": ("_rebuild_tensor_v2", "_rebuild_parameter", "_rebuild_sparse_tensor"),
+          "torch.serialization": ("_get_layout",),
           "torch": ("Size", "device", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
                     "bool", "strided", "sparse_coo")}
 _BUILTINS = ("set", "frozenset", "slice", "list", "dict", "tuple", "int", "float", "bool", "str")
@@ -107,6 +108,12 @@ def load(path: Path) -> Any:
             raise
 
 
+def _latin1(text: str, encoding: str) -> bytes:
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"bytes are spelled in {encoding}, expected latin1")
+    return text.encode("latin1")
+
+
 def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
     """Return an unpickler that looks up what is on the list, makes stand-ins for PyG's classes, and puts other names into `refused`."""
     classes: dict[str, type[StandIn]] = {}
@@ -120,6 +127,8 @@ def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
                 return super().find_class(module, name)
             if (module, name) == ("collections", "OrderedDict"):
                 return collections.OrderedDict
+            if (module, name) == ("_codecs", "encode"):  # how old protocols spell the bytes of an array
+                return _latin1
             found = numpy_allowed(module, name)
             if found is None:
                 refused.append(f"{module}.{name}")
@@ -138,6 +147,8 @@ def _contents(loaded: Any, where: str) -> Mapping[str, Any]:
         if graphs > 1:
             raise TaamctlError(f"{where} holds {graphs} graphs, expected one", "save the one that is meant: torch.save(dataset[0], path)")
         loaded = loaded[0]
+    if isinstance(loaded, dict) and "_global_store" in loaded:
+        raise TaamctlError(f"{where} holds several types of nodes, expected one", "save data.to_homogeneous()")
     if isinstance(loaded, StandIn):
         kind = type(loaded).__name__
         state = loaded.state if isinstance(loaded.state, dict) else {}
@@ -159,7 +170,7 @@ def _array(value: Any) -> Any:
     import torch
 
     if isinstance(value, torch.Tensor):
-        value = value.detach()
+        value = value.detach().resolve_conj().resolve_neg()
         if value.layout == torch.sparse_coo:
             import scipy.sparse as sp
 
@@ -188,7 +199,15 @@ def _events(arrays: dict[str, Any], options: ImportOptions, where: str, notes: t
         at = next((int(i) for e in (source, target) if e.dtype.kind in "iu" for i in np.flatnonzero(e < 0)), 0)
         raise TaamctlError(f"{where}: edge {at} is ({source[at]}, {target[at]}), but nodes are numbered 0, 1, ...",
                            "src and dst hold whole numbers")
-    n = int(max(source.max(), target.max())) + 1 if len(source) else 0
+    if not len(source):
+        raise TaamctlError(f"{where} holds no event", "check how it was written")
+    n = int(max(source.max(), target.max())) + 1
+    rows = next((len(arrays[k]) for k in (*options.features, guess([k for k in arrays if k != "y"], ("x", "feat", "features")))
+                 if k in arrays), n)
+    if n > rows:  # before anything is made for that many
+        at = int(np.argmax(np.maximum(source, target)))
+        raise TaamctlError(f"{where}: edge {at} is ({source[at]}, {target[at]}), but {rows:,} nodes have features",
+                           "number the nodes 0, 1, ..., in the order of their features")
     if guess([k for k in arrays if k != "y"], ("x", "feat", "features")) or options.features:
         said = (f"{where}: msg not read",) if message is not None else ()
     elif message is not None and len(message) == len(source):
@@ -208,7 +227,7 @@ def _events(arrays: dict[str, Any], options: ImportOptions, where: str, notes: t
     rows = int(np.shape(raw.features)[0])
     first = np.full(max(rows, n), np.inf)
     for ends in (source, target):
-        np.minimum.at(first, ends, time.astype(np.float64))
+        np.fmin.at(first, ends, time.astype(np.float64))
     first[np.isinf(first)] = np.nan
     return replace(raw, time=first[:rows], notes=(*raw.notes, f"{where}: a node's time is that of its first event"))
 

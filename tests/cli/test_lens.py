@@ -84,7 +84,8 @@ def test_what_the_lens_needs_is_named(support: ModuleType, tmp_path: Path) -> No
 def test_the_amp_router_stays_amp_whatever_the_run_routes_by(looked: tuple[Path, list[dict[str, Any]]], support: ModuleType) -> None:
     folder, rows = looked
     done = support.taamctl(folder, "eval", "--dataset", "synthetic", "--method", "oracle", "--method", "linear_probe", "--seed", "1",
-                           "--set", "infer.profile=ls", "--set", "infer.metric=euclid", "--set", "lens.batches=[10]", "--lens", "--json", "--quiet")
+                           "--set", "infer.profile=ls", "--set", "infer.metric=euclid", "--set", "lens.batches=[10]", "--lens",
+                           "--json", "--quiet")
     assert done.code == 0, done.err
     wanted = {"method": "linear_probe", "router": "amp", "unit": "node", "protocol": "mixed"}
     assert pick(json.loads(done.out), **wanted)["aa"] == pick(rows, **wanted)["aa"]

@@ -142,3 +142,42 @@ def test_dgl_features_of_half_the_width(tmp_path: Path) -> None:
     graph.ndata["feat"], graph.ndata["label"] = torch.tensor([[1.0], [0.5], [-2]]).bfloat16(), torch.arange(3)
     library.save_graphs(str(tmp_path / "g.bin"), [graph])
     assert np.asarray(importers.read("own", [tmp_path / "g.bin"]).features).tolist() == [[1], [0.5], [-2]]
+
+
+# ------------------------------------------------------------------------------------------------------------------------------ PyG
+
+def test_arrays_and_parameters_in_a_dict(tmp_path: Path) -> None:
+    import torch
+
+    path, tensors = tmp_path / "g.pt", formats.tensors(formats.Spec())
+    hashes = set()
+    for made in (tensors, {k: v.numpy() for k, v in tensors.items()}, {**tensors, "x": torch.nn.Parameter(tensors["x"])}):
+        torch.save(made, path)
+        hashes.add(content_hash(importers.read("own", [path])))
+    assert len(hashes) == 1
+
+
+@pytest.mark.parametrize("wrap", [lambda d: d, lambda d: (d, {"paper": {}}, None)], ids=["dict", "data set"])
+def test_several_types_of_nodes_in_a_dict_are_refused(tmp_path: Path, wrap: Callable[[Any], Any]) -> None:
+    import torch
+
+    tensors = formats.tensors(formats.Spec())
+    made = {"_global_store": {}, "paper": {"x": tensors["x"]}, ("paper", "cites", "paper"): {"edge_index": tensors["edge_index"]}}
+    torch.save(wrap(made), tmp_path / "g.pt")
+    with pytest.raises(TaamctlError, match=r"g\.pt holds several types of nodes"):
+        importers.read("own", [tmp_path / "g.pt"])
+
+
+def test_events_that_are_none_unknown_or_of_other_nodes(tmp_path: Path) -> None:
+    import torch
+
+    path = tmp_path / "g.pt"
+    events = {"src": torch.tensor([0, 1]), "dst": torch.tensor([1, 2]), "t": torch.tensor([float("nan"), 4.0]), "x": torch.eye(3)}
+    formats.save_object(path, "TemporalData", events)
+    time = importers.read("own", [path]).given.time
+    assert time is not None and np.isnan(time[0]) and time[1:].tolist() == [4, 4]
+    for change, message in (({"src": torch.tensor([0, 10**12])}, r"edge 1 is \(1000000000000, 2\), but 3 nodes have features"),
+                            ({k: events[k][:0] for k in ("src", "dst", "t")}, "holds no event")):
+        formats.save_object(path, "TemporalData", {**events, **change})
+        with pytest.raises(TaamctlError, match=message):
+            importers.read("own", [path])
