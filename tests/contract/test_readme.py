@@ -25,8 +25,8 @@ BY_CI = ("pip ", "pytest")
 def test_installing_and_testing_are_what_ci_does() -> None:
     script = (ROOT / ".ci" / "run").read_text()
     ours = [c for c in COMMANDS if c.startswith(BY_CI)]
-    assert ours == ["pip install .", "pip install -e '.[test]'", "pytest -n auto --dist loadfile"]
-    for words in ("install", "'.[test]'", "pytest -q -n auto --dist loadfile", "build --wheel"):
+    assert ours == ["pip install .", "pip install -e '.[test]'", "pytest -n auto --dist loadfile --no-loadscope-reorder"]
+    for words in ("install", "'.[test]'", "pytest -q -n auto --dist loadfile --no-loadscope-reorder", "build --wheel"):
         assert words in script
 
 
