@@ -1,1 +1,1 @@
-"""Plans over several runs: which runs a published table needs, and where their artefacts lie."""
+"""What goes over several stages: the lens, the audit, own graphs and folders, and the runs that a published table needs."""

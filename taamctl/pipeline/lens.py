@@ -16,7 +16,7 @@ import torch
 
 from taamctl.core import registry
 from taamctl.core.types import CSR, Array, QueryGraph
-from taamctl.evaluation import matrix
+from taamctl.evaluation import cost, matrix
 from taamctl.features import compute as features
 from taamctl.features.params import PrecomputeParams
 from taamctl.learning import device as devices
@@ -36,11 +36,10 @@ FILE = "lens.json"
 
 @dataclass
 class Bench:
-    """What the methods of one data set share: its query graphs, and the routers of every seed; each is made when first asked for."""
+    """What the methods of one data set share: query graphs, and the routers' decisions of every seed; made when first asked for."""
 
     context: Context
     dataset: str
-    routers: dict[int, lens.Routers] = field(default_factory=dict)
     routed: dict[int, list[list[lens.Routing]]] = field(default_factory=dict)
 
     @cached_property
@@ -97,14 +96,11 @@ def run(bench: Bench, method: str, seed: int) -> Outcome:
                  for cell in _cells(learner, scene, _wanted(learner, scene, bench, seed, at), params)]
         artefacts.write_json(output, {
             "dataset": dataset, "method": method, "seed": seed, "title": facts["title"], "profile": facts["variant"],
-            "scope": facts["scope"], "task_id": facts["task_id"], "memory_words": _memory(facts["stored"], store.info.num_features),
+            "scope": facts["scope"], "task_id": facts["task_id"],
+            "memory_words": cost.paper(facts["stored"]["parameters"], facts["stored"]["rows"], store.info.num_features),
             "averaging": "balanced", "settings": {"precompute": split_params, "train": made, "lens": canonical(params)}, "cells": cells})
 
     return execute(context, job, compute)
-
-
-def _memory(stored: dict[str, int], num_features: int) -> int:
-    return stored["parameters"] + stored["rows"] * (num_features + 2)
 
 
 def _wanted(method: Method, scene: lens.Scene, bench: Bench, seed: int, at: int) -> list[lens.Routing]:

@@ -81,11 +81,12 @@ def table(found: Sequence[Row], decimals: int, most: int = 9) -> tuple[tuple[str
     """Return column names and lines: one line per (data set, method, protocol, router, mode) of the test part, a column per unit."""
     units = unit_names(found, most)
     lines: dict[tuple[Any, ...], dict[tuple[str, int], str]] = {}
-    several = {(r["dataset"], r["method"]) for r in found for other in found
-               if (r["dataset"], r["method"]) == (other["dataset"], other["method"]) and r["settings"] != other["settings"]}
+    settings: dict[tuple[str, str], set[str]] = {}
+    for r in found:
+        settings.setdefault((r["dataset"], r["method"]), set()).add(r["settings"])
     for r in (r for r in found if r["part"] == "test"):
         name = f"{r['method']} ({r['profile']})" if r["profile"] else r["method"]
-        if (r["dataset"], r["method"]) in several:
+        if len(settings[r["dataset"], r["method"]]) > 1:
             name += f" [{r['settings']}]"
         router = {"none": "–", "given": "given"}.get(r["router"], r["router"] + ("" if r["mode"] == "hard" else f", {r['mode']}"))
         key = (r["dataset"], name, r["protocol"], router, f"{r['memory_words'] / 1e6:.2f}")
