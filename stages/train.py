@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from taamctl.core import registry
+from taamctl.core.progress import SILENT
 from taamctl.core.types import Array
 from taamctl.learning import device as devices
-from taamctl.learning.method import Method
+from taamctl.learning.recipe import Recipe, declared
 from taamctl.learning.run import train_stream
 from taamctl.runtime import artefacts, model_store
 from taamctl.runtime.checkpoints import FileCheckpoints, State
@@ -24,37 +24,36 @@ def check(context: Context) -> None:
     devices.resolve(context.params.section("train").device)
 
 
-def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
-    """Train one method with one seed on one precomputed data set."""
-    module = registry.load("taamctl.methods", method)
-    own, train = context.params.plugin("methods", method, module.Params), context.params.section("train")
-    device = devices.resolve(train.device)
-    source, output = context.layout.file("precompute", dataset), context.layout.file("train", dataset, method, seed)
-    recorded = {"train": {**canonical(train), "device": device.type}, "method": canonical(own), "seed": seed}
-    job = Job("train", f"{dataset}/{method}/seed-{seed}", recorded, ((source, context.layout.command("precompute", dataset)),), (output,),
-              (*CODE, f"methods/{method}.py"), {"train": train, f"methods.{method}": own})
-    store = FileCheckpoints(context.layout.checkpoints(dataset, method, seed), lambda: key_of(context, job))
+def plan(context: Context, dataset: str, method: str, seed: int) -> tuple[Recipe, Job, FileCheckpoints]:
+    """Return what a run learns, what it makes, and where its finished tasks are kept."""
+    own = context.params.plugin("methods", method, registry.load("taamctl.methods", method).Params)
+    train, source = context.params.section("train"), context.layout.file("precompute", dataset)
+    recipe = Recipe(method, own, train, seed, devices.resolve(train.device).type)
+    recorded = {"train": {**canonical(train), "device": recipe.device}, "method": canonical(own), "seed": seed}
+    inputs, output = ((source, context.layout.command("precompute", dataset)),), context.layout.file("train", dataset, method, seed)
+    job = Job("train", f"{dataset}/{method}/seed-{seed}", recorded, inputs, (output,), (*CODE, f"methods/{method}.py"),
+              {"train": train, f"methods.{method}": own})
+    return recipe, job, FileCheckpoints(context.layout.checkpoints(dataset, method, seed), lambda: key_of(context, job))
+
+
+def run(context: Context, dataset: str, method: str, seed: int, learned: dict[str, Any] | None = None) -> Outcome:
+    """Train one method with one seed on one precomputed data set; `learned`: facts on the tasks that this command learned elsewhere."""
+    recipe, job, store = plan(context, dataset, method, seed)
 
     def compute() -> dict[str, Any]:
-        devices.pin(device, train.threads)
-        if context.force:
+        if context.force and learned is None:
             store.remove()
-        with FeatureStore(source, context.layout.command("precompute", dataset)) as features:
-            def make() -> Method:
-                made: Method = module.Method(own, features.info, train, seed, device)
-                return made
-
-            learner, sizes = make(), features.class_sizes()
-            features.require((*learner.facts.needs, *learner.facts.query_needs))
-            resumed = train_stream(make, lambda k: features.task(k, learner.facts.needs), sizes, store, context.progress)
-        facts = {**dataclasses.asdict(learner.facts), "scope": learner.scope, "variant": learner.variant,
-                 "stored": dataclasses.asdict(learner.stored(sizes))}
+        with FeatureStore(*job.inputs[0]) as features:
+            make, load_task, sizes = recipe.begin(features)
+            resumed = train_stream(make, load_task, sizes, store, context.progress if learned is None else SILENT)
+        learner = make()
+        facts = declared(learner, sizes)
 
         def stage(t: int) -> tuple[State, Array] | None:
             return store.require(t) if learner.trains(t) else None
 
-        artefacts.create(output, "train", recorded, lambda writer: model_store.fill(writer, learner.info, facts, learner.shared(), stage,
-                                                                                    learner.epochs))
-        return {"resumed_tasks": resumed, "device": devices.name(device)}
+        artefacts.create(job.outputs[0], "train", job.params,
+                         lambda to: model_store.fill(to, learner.info, facts, learner.shared(), stage, learner.epochs))
+        return {"resumed_tasks": resumed, "device": devices.name(devices.resolve(recipe.device)), **(learned or {})}
 
     return execute(context, job, compute, store.remove)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.core.progress import Progress
+from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array, TaskData
 from taamctl.learning import memory
 from taamctl.learning.method import Method, State
@@ -30,7 +30,7 @@ def train_stream(make: Callable[[], Method], load_task: Callable[[int], TaskData
     """Train every stage that is not yet in `checkpoints`; return how many were already there.
 
     Every stage is learned by a new object that is given what earlier stages returned and nothing else: a method cannot keep data
-    but in its states, and those are held to its declared budget.
+    but in its states, and those are held to its declared budget, whoever learned them.
 
     Args:
         make: returns a new method.
@@ -49,25 +49,42 @@ def train_stream(make: Callable[[], Method], load_task: Callable[[int], TaskData
         saved = checkpoints.load(stage)
         if saved is not None:
             state, training = saved[0], saved[1]
-            rows += memory.rows_of(state)
+            rows = memory.enforce(first, state, training, rows, memory.seen_sizes(class_sizes, info.bounds[stage][1]))
             progress.advance(first.steps(stage))
             progress.line(f"task {stage + 1}/{info.num_tasks}: taken from the checkpoint of an interrupted run")
         else:
-            method = make()
-            if states and not method.independent:
-                method.load(method.shared(), states, training)
             began = time.perf_counter()
-            wanted = range(stage + 1) if method.facts.sees == "all" else [stage]
-            losses = method.learn(tuple(load_task(k) for k in wanted), progress)
-            _refuse_divergence(losses, stage)
-            state, training = method.state(), method.training_state()
-            rows = memory.enforce(method, state, training, rows, memory.seen_sizes(class_sizes, info.bounds[stage][1]))
+            state, training, losses = learn_stage(make(), load_task, class_sizes, stage, (states, training), rows, progress)
+            rows += memory.rows_of(state)
             checkpoints.save(stage, state, training, losses)
             progress.line(f"task {stage + 1}/{info.num_tasks}: loss {np.asarray(losses)[-1]:.4f}, {time.perf_counter() - began:.1f} s")
         if not first.independent:
             states.append(state)
     progress.finish()
     return len(done)
+
+
+def learn_stage(method: Method, load_task: Callable[[int], TaskData], class_sizes: Array, stage: int,
+                earlier: tuple[Sequence[State], State], rows: int, progress: Progress = SILENT) -> tuple[State, State, Array]:
+    """Learn one stage and return (state, training state, losses [epochs] float32): the same bits wherever it runs.
+
+    Args:
+        method: a new one.
+        earlier: states of the stages before, and the training state of the last; not looked at where tasks are independent.
+        rows: rows of data that the stages before keep, as far as they are known here.
+
+    Raises:
+        TaamctlError: the loss left the finite numbers, or the method keeps more than it declares.
+    """
+    states, training = earlier
+    if states and not method.independent:
+        method.load(method.shared(), states, training)
+    wanted = range(stage + 1) if method.facts.sees == "all" else [stage]
+    losses = method.learn(tuple(load_task(k) for k in wanted), progress)
+    _refuse_divergence(losses, stage)
+    state, training = method.state(), method.training_state()
+    memory.enforce(method, state, training, rows, memory.seen_sizes(class_sizes, method.info.bounds[stage][1]))
+    return state, training, losses
 
 
 def _refuse_divergence(losses: Array, stage: int) -> None:

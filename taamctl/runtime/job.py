@@ -87,7 +87,8 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
     the output itself is still the file that was recorded.
 
     Args:
-        compute: writes all outputs atomically; may return extra facts for the sidecar.
+        compute: writes all outputs atomically; may return extra facts for the sidecar. A fact `cost` replaces what was measured here,
+            where the work was done elsewhere.
         done: runs once the sidecar is there, for what may be thrown away only then.
     """
     for path, made_by in job.inputs:
@@ -105,17 +106,23 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
             done()  # a run that was stopped between its sidecar and this left it undone
             return kept
         clock = provenance.Clock()
-        facts = compute() or {}
+        facts = dict(compute() or {})
         record: dict[str, Any] = {"stage": job.stage, "label": job.label, "key": key, "asked": _asked(job),
                                   "raw": {str(path): provenance.stamp(path) for path in job.raw},
                                   "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
-                                  "cost": clock.read(), "versions": provenance.versions(), "machine": provenance.machine(), "facts": facts}
+                                  "cost": {**clock.read(), **facts.pop("cost", {})}, "versions": provenance.versions(), "machine": provenance.machine(), "facts": facts}
         artefacts.write_json(provenance.sidecar_of(main), record)
         done()
         cost = record["cost"]
         context.tell(f"{job.stage} {job.label}: wrote {main} in {cost['wall_s']:.1f} s "
                      f"({cost['cpu_s']:.1f} s of CPU, process peak {cost['peak_memory_mib']:.0f} MiB)")
         return Outcome(main, False, record)
+
+
+def is_current(context: Context, job: Job) -> bool:
+    """Tell whether `execute` would reuse the outputs of `job`, whose inputs are there."""
+    record = _recorded(job.outputs[0])
+    return not context.force and record is not None and _still_right(record, key_of(context, job), job.outputs)
 
 
 def _reusable(context: Context, job: Job, key: dict[str, Any]) -> Outcome | None:
