@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from taamctl.core.types import CSR
 from taamctl.features import compute, profiles, sgc
 from taamctl.features.backends import BACKENDS
-from taamctl.features.operator import build, with_self_loops
+from taamctl.features.operator import Operator, build, with_self_loops
 from taamctl.features.params import PrecomputeParams
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
 
@@ -61,6 +62,56 @@ def test_backends_agree_with_a_dense_reference(backend: str, sparse: bool) -> No
     got = sgc.propagate(build(edges, "add"), features, 2, backend)
     assert got.dtype == np.float32
     assert np.abs(got - s @ s @ x).max() < 2e-6
+
+
+def _operator(nodes: int, entries: int, seed: int = 0) -> Operator:
+    """A directed operator with loops of weight 2, hubs and empty rows."""
+    rng = np.random.default_rng(seed)
+    source, target = (rng.integers(0, nodes, entries) ** 2 // max(nodes, 1) for _ in range(2)) if nodes else (np.zeros(0, int),) * 2
+    return build(adjacency_from_edges(source, target, nodes, "g")[0], "add")
+
+
+@pytest.mark.parametrize("width", [1, 7, 16, 100, 128, 300])
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_a_column_has_the_same_bits_alone_and_among_any_others(backend: str, width: int) -> None:
+    if backend == "dgl":
+        pytest.importorskip("dgl", reason="the dgl backend needs dgl")
+    operator = _operator(700, 9_000)
+    assert operator.adjacency.data is not None
+    assert operator.adjacency.data.max() == 2
+    z, step = np.random.default_rng(7).standard_normal((700, 300)).astype(np.float32), BACKENDS[backend](operator)
+    whole = step(z)
+    assert all(np.array_equal(step(np.ascontiguousarray(z[:, at:at + width])), whole[:, at:at + width]) for at in range(0, 300, width))
+    exact = operator.scipy(np.float64) @ z.astype(np.float64)
+    allowed = 4e-7 * (abs(operator.scipy(np.float64)) @ abs(z).astype(np.float64)) * 8
+    assert (np.abs(whole - exact) <= allowed + 1e-12).all()
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_threads_change_no_bit_of_a_step(backend: str) -> None:
+    if backend == "dgl":
+        pytest.importorskip("dgl", reason="the dgl backend needs dgl")
+    operator, before = _operator(3_000, 40_000), torch.get_num_threads()
+    z = np.random.default_rng(8).standard_normal((3_000, 33)).astype(np.float32)
+    made = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            made.append(BACKENDS[backend](operator)(z))
+    finally:
+        torch.set_num_threads(before)
+    assert all(np.array_equal(made[0], other) for other in made[1:])
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 5])
+@pytest.mark.parametrize("loops", [True, False])
+def test_a_step_without_edges_and_without_nodes(nodes: int, loops: bool) -> None:
+    operator = _operator(nodes, 0)
+    if not loops:
+        none = CSR(np.zeros(nodes + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), (nodes, nodes))
+        operator = Operator(none, np.ones(nodes))
+    z = np.random.default_rng(9).standard_normal((nodes, 3)).astype(np.float32)
+    assert np.array_equal(BACKENDS["torch"](operator)(z), z if loops else np.zeros_like(z))
 
 
 def test_isolated_nodes_keep_their_own_features() -> None:
