@@ -17,8 +17,8 @@ app = typer.Typer(name="taamctl", no_args_is_help=True, add_completion=False, pr
                   help="Graph class-incremental learning: a node classifier that keeps learning new classes on growing graphs.\n\n"
                        "Stages: split, precompute, train, infer, eval, report. `taamctl run` walks them all.")
 INTERRUPTED = 130
-VERBS = ("run", "split", "precompute", "train", "infer", "eval", "report", "predict", "audit", "compare", "reproduce", "params", "init",
-         "inspect", "doctor")
+VERBS = ("run", "split", "precompute", "train", "infer", "eval", "report", "plan", "predict", "audit", "compare", "reproduce", "params",
+         "init", "inspect", "doctor")
 GROUPS = ("data", "methods", "bank")  # verbs with verbs of their own
 
 

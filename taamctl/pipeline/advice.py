@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 
 from taamctl.core.types import PARTS, Array, NodeGraph
+from taamctl.pipeline import costs
+from taamctl.pipeline.costs import MIB, Workload
 from taamctl.stream.params import SplitParams
 from taamctl.stream.plan import Split
 
 STOP, WARN, NOTE = "stop", "warning", "note"
-MIB = 1 << 20
-HIDDEN = 256  # width of the backbone
-CORE = 7e10  # multiply-adds of a dense product, per second and core
-STREAMED = 5e8  # bytes propagated or written per second
-FLOOR = 300 * MIB  # Python with its libraries
 SHOWN = 8  # names in one finding
 
 
@@ -34,19 +31,6 @@ class Finding:
     what: str
     mend: str = ""
     changes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Workload:
-    """The parameters that cost depends on, and how many runs there are."""
-
-    hops: int
-    max_hop: int
-    store_x: bool
-    store_edges: bool
-    epochs: int
-    threads: int
-    runs: int
 
 
 def split_facts(split: Split, codes: Array) -> dict[str, Any]:
@@ -147,29 +131,24 @@ def graph_findings(facts: dict[str, Any], params: SplitParams, directed: bool) -
     return out
 
 
-def estimate(graph: NodeGraph, facts: dict[str, Any], features: dict[str, Any], work: Workload) -> list[dict[str, Any]]:
-    """Return memory and disk in bytes and time in seconds of every stage, from counts alone; train, infer: one run.
+def estimate(facts: dict[str, Any], features: dict[str, Any], nodes: int, work: Workload, rates: costs.Rates) -> list[dict[str, Any]]:
+    """Return memory and disk in bytes and time in seconds of every stage, from counts alone; train, infer: one run of a modulator.
 
     Args:
-        facts: as `split_facts` gives them. features: the features' part of `census`.
+        facts: as `split_facts` gives them. features: the features' part of `census`. nodes: of the whole graph.
     """
-    parts, kept, width, tasks = facts["parts"], facts["edges_kept"], graph.num_features, len(facts["tasks"])
-    rows = sum(p["nodes"] for p in parts.values())
-    h = 4 * rows * width
-    x = (8 * rows + 8 * int(features["density"] * rows * width)) if work.store_x else 0
-    stored = h + x + 24 * rows + 4 * 3 * tasks * width * (work.max_hop + 3) + (8 * rows + 4 * (kept + rows) if work.store_edges else 0)
-    raw = 4 * graph.num_nodes * width if features["kind"] == "dense" else 8 * features["filled"]
-    learned, asked = parts["train"]["nodes"], parts["val"]["nodes"] + parts["test"]["nodes"]
-    speed = CORE * max(1, work.threads)
-    made = {
-        "split": (FLOOR + 40 * facts["edges_used"] + raw, 4 * kept + 24 * rows, 0.2 + facts["edges_used"] / 4e6),
-        "precompute": (FLOOR + raw + 2.5 * h + x, stored,
-                       ((2 + work.hops) * h + x) / STREAMED + 2 * width * (kept + rows) * work.hops / 2e9),
-        "train": (FLOOR + 4 * learned * (width + 3 * HIDDEN), 4 * width * HIDDEN, 4 * learned * width * HIDDEN * work.epochs / speed),
-        "infer": (FLOOR + 4 * asked * (width + 3 * HIDDEN), 12 * asked * tasks, 2 * asked * width * HIDDEN * tasks / speed),
-    }
-    return [{"stage": stage, "memory": int(memory), "disk": int(disk), "seconds": float(seconds),
-             "times": work.runs if stage in ("train", "infer") else 1} for stage, (memory, disk, seconds) in made.items()]
+    parts, kept, tasks = facts["parts"], facts["edges_kept"], facts["tasks"]
+    rows = {part: parts[part]["nodes"] for part in PARTS}
+    filled = float(features["density"]) if features["kind"] == "sparse" else 1.0
+    counts = costs.Counts(nodes=nodes, used=facts["edges_used"], kept=kept, mixed=parts["val"]["edges"] + parts["test"]["edges"],
+                          features=features["count"], filled=filled,
+                          filled_h=costs.reach(filled, kept / max(1, sum(rows.values())), work.hops),
+                          classes=sum(len(t["classes"]) for t in tasks), tasks=len(tasks), train=rows["train"], val=rows["val"],
+                          test=rows["test"], largest=max(t["train"] for t in tasks))
+    made = (costs.split(counts, rates), costs.precompute(counts, work, rates), costs.train_modulated(counts, work, rates),
+            costs.infer(counts, work, rates))
+    return [{"stage": c.stage, "memory": int(c.memory), "disk": int(c.disk), "seconds": float(c.seconds),
+             "times": work.runs if c.stage in ("train", "infer") else 1} for c in made]
 
 
 def room_findings(costs: list[dict[str, Any]], memory: int, disk: int) -> list[Finding]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +9,9 @@ from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.pipeline import advice, census
+from taamctl.pipeline.costs import MIB, REFERENCE
+from taamctl.pipeline.plan import workload
+from taamctl.pipeline.room import machine
 from taamctl.runtime.job import Context
 from taamctl.stream.plan import Facts, make_split
 
@@ -30,7 +31,8 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     graph: NodeGraph = module.load(context.data_root, context.params.plugin("datasets", dataset, module.META.params))
     split_params = context.params.section("split")
     facts, codes = census.census(graph)
-    room = {"memory": _memory(), "disk": _disk(context)}
+    there = machine(context.layout.root)
+    room = {"memory": there["memory"], "disk": there["disk"]}
     findings, stream, costs = [], None, []
     try:
         made = make_split(graph, Facts(module.META.directed, module.META.unlabelled_as), split_params)
@@ -38,7 +40,8 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
         findings.append(advice.Finding(advice.STOP, error.message, error.hint))
     else:
         stream = advice.split_facts(made, codes)
-        costs = advice.estimate(graph, stream, facts["features"], _workload(context))
+        work = workload(context)
+        costs = advice.estimate(stream, facts["features"], graph.num_nodes, work, REFERENCE.on(work.threads))
         findings += advice.room_findings(costs, room["memory"], room["disk"])
         findings += advice.stream_findings(graph, stream, split_params)
     findings += advice.graph_findings(facts, split_params, module.META.directed)
@@ -46,23 +49,6 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     findings.sort(key=lambda f: levels.index(f.level))
     return {"dataset": dataset, "from": registry.origin(PACKAGE, dataset), **facts, "stream": stream, "estimates": costs, "room": room,
             "findings": [asdict(f) for f in findings], "ok": not any(f.level == advice.STOP for f in findings)}
-
-
-def _workload(context: Context) -> advice.Workload:
-    pre, train, run = (context.params.section(name) for name in ("precompute", "train", "run"))
-    threads = min(train.threads, os.cpu_count() or 1)
-    return advice.Workload(pre.hops, pre.max_hop, pre.store_x, pre.store_edges, train.epochs, threads, len(run.methods) * len(run.seeds))
-
-
-def _memory() -> int:
-    """Return the machine's memory in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _disk(context: Context) -> int:
-    """Return the free bytes where the artefacts will lie."""
-    folder = context.layout.root.absolute()
-    return shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.is_dir())).free
 
 
 def suggested(report: dict[str, Any]) -> list[str]:
@@ -116,7 +102,7 @@ def _stream_lines(stream: dict[str, Any]) -> list[str]:
 
 
 def _cost_lines(report: dict[str, Any]) -> list[str]:
-    mib = advice.MIB
+    mib = MIB
     out = [f"{'estimates':<12} from counts alone, to an order of magnitude; this machine has {report['room']['memory'] / mib:,.0f} MiB of "
            f"memory and {report['room']['disk'] / mib:,.0f} MiB of disk free"]
     for cost in report["estimates"]:

@@ -8,14 +8,14 @@ import pytest
 
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
-from taamctl.pipeline import advice, census
+from taamctl.pipeline import advice, census, costs
 from taamctl.stream.params import SplitParams
 from taamctl.stream.plan import Facts, make_split
 
 PARAMS = SplitParams(node_order="file", symmetrize="as_released", unlabelled="as_released", tasks="as_given", class_order="natural",
                      order_seed=0, classes_per_task=2, odd_class="drop", min_class_size=2, small_class="drop", parts="as_given", train=0.6,
                      val=0.2, test=0.2, seed=42)
-WORK = advice.Workload(hops=2, max_hop=10, store_x=True, store_edges=True, epochs=200, threads=2, runs=3)
+WORK = costs.Workload(hops=2, max_hop=10, store_x=True, store_edges=True, epochs=200, threads=2, runs=3)
 
 
 def _graph(edges: list[tuple[int, int]], x: Any, labels: list[int], given: Given = Given()) -> NodeGraph:  # noqa: B008
@@ -117,13 +117,15 @@ def test_estimates_grow_with_what_they_count_and_room_is_checked() -> None:
     graph = _big(np.repeat(np.arange(4), 50))
     facts, codes = census.census(graph)
     stream = advice.split_facts(make_split(graph, Facts(False, None), PARAMS), codes)
-    costs = {c["stage"]: c for c in advice.estimate(graph, stream, facts["features"], WORK)}
-    assert costs["train"]["seconds"] == pytest.approx(4 * 120 * 3 * 256 * 200 / (2 * advice.CORE))
-    assert costs["train"]["times"] == 3
-    less = {c["stage"]: c for c in advice.estimate(graph, stream, facts["features"], dataclasses.replace(WORK, store_x=False, epochs=100))}
-    assert less["precompute"]["disk"] < costs["precompute"]["disk"]
-    assert less["train"]["seconds"] == pytest.approx(costs["train"]["seconds"] / 2)
-    assert advice.room_findings(list(costs.values()), 1 << 40, 1 << 40) == []
-    no_memory, no_disk = advice.room_findings(list(costs.values()), 1 << 20, 1 << 10)
+
+    def priced(work: costs.Workload) -> dict[str, Any]:
+        return {c["stage"]: c for c in advice.estimate(stream, facts["features"], graph.num_nodes, work, costs.REFERENCE)}
+
+    made, less = priced(WORK), priced(dataclasses.replace(WORK, store_x=False, epochs=100))
+    assert made["train"]["times"] == 3
+    assert less["precompute"]["disk"] < made["precompute"]["disk"]
+    assert less["train"]["seconds"] == pytest.approx(made["train"]["seconds"] / 2)
+    assert advice.room_findings(list(made.values()), 1 << 40, 1 << 40) == []
+    no_memory, no_disk = advice.room_findings(list(made.values()), 1 << 20, 1 << 10)
     assert (no_memory.level, no_disk.level) == (advice.STOP, advice.STOP)
     assert "precompute.store_x: false" in no_disk.mend

@@ -1,0 +1,116 @@
+"""Measure what this machine does per second, in about two seconds: products, propagation, memory, sorting, disk."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taamctl.pipeline.costs import HIDDEN, MIB, REFERENCE, Rates
+
+BUDGET = 0.12  # seconds for each of the quantities
+ROWS, WIDTH = 4096, 512  # of the dense product
+FILLED = 0.05  # of the sparse one
+NODES, EACH, COLUMNS = 100_000, 8, 128  # 51 MB of rows: no cache holds them
+GROUP = 20_000  # rows of 10 MB, which the last cache holds
+KEYS, COPIED, WRITTEN = 1_000_000, 64 * MIB, 32 * MIB
+
+
+def measure(folder: Path, threads: int, device: str = "cpu") -> Rates:
+    """Return this machine's rates.
+
+    Args:
+        folder: where artefacts will lie; a file of 32 MiB is written to the nearest folder that exists, and removed.
+        threads: CPU threads of the products.
+        device: `cuda` measures the dense products on the GPU.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        dense, short = (_dense(torch, kind, device) for kind in (torch.float32, torch.bfloat16))
+        sparse = _sparse(torch)
+    finally:
+        torch.set_num_threads(before)
+    near, far = _propagation(torch, GROUP), _propagation(torch, NODES)
+    return Rates("measured", device, threads, dense, short, sparse, near, far, _copy(), _sort(), _disk(folder))
+
+
+def rate(work: Callable[[], Any], amount: float, budget: float = BUDGET) -> float:
+    """Return units per second: the best of as many calls as fit the budget, at least one beside a first one that does not count."""
+    work()
+    best, end = float("inf"), time.perf_counter() + budget
+    while True:
+        began = time.perf_counter()
+        work()
+        now = time.perf_counter()
+        best = min(best, now - began)
+        if now >= end:
+            return amount / max(best, 1e-9)
+
+
+def _dense(torch: Any, kind: Any, device: str) -> float:
+    a = torch.rand(ROWS, WIDTH).to(device, kind)
+    b = torch.rand(WIDTH, HIDDEN).to(device, kind)
+
+    def work() -> None:
+        a @ b
+        if device == "cuda":
+            torch.cuda.synchronize()
+
+    return rate(work, 2.0 * ROWS * WIDTH * HIDDEN)
+
+
+def _csr(torch: Any, rows: int, columns: int, each: int) -> Any:
+    """Return a random [rows, columns] float32 CSR tensor with `each` values per row."""
+    rng = np.random.default_rng(0)
+    indices = np.sort(rng.integers(0, columns, (rows, each), dtype=np.int32), axis=1).ravel()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
+        return torch.sparse_csr_tensor(torch.arange(0, rows * each + 1, each, dtype=torch.int32), torch.from_numpy(indices),
+                                       torch.ones(rows * each), size=(rows, columns))
+
+
+def _sparse(torch: Any) -> float:
+    each = int(FILLED * WIDTH)
+    a, b = _csr(torch, ROWS, WIDTH, each), torch.rand(WIDTH, HIDDEN)
+    return rate(lambda: a @ b, 2.0 * ROWS * each * HIDDEN)
+
+
+def _propagation(torch: Any, nodes: int) -> float:
+    a, z = _csr(torch, nodes, nodes, EACH), torch.rand(nodes, COLUMNS)
+    return rate(lambda: a @ z, float(nodes * EACH * COLUMNS))
+
+
+def _copy() -> float:
+    a = np.ones(COPIED // 4, np.float32)
+    b = np.empty_like(a)
+    return rate(lambda: np.copyto(b, a), float(COPIED))
+
+
+def _sort() -> float:
+    keys = np.random.default_rng(0).integers(0, 1 << 60, KEYS)
+    return rate(lambda: np.sort(keys, kind="stable"), KEYS * float(np.log2(KEYS)))
+
+
+def _disk(folder: Path) -> float:
+    """Return bytes per second to the disk itself; the reference rate where the folder cannot be written."""
+    place = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.is_dir())
+    block = os.urandom(MIB)
+    try:
+        with tempfile.NamedTemporaryFile(dir=place, prefix=".plan-", suffix=".tmp") as file:
+            began = time.perf_counter()
+            for _ in range(WRITTEN // MIB):
+                file.write(block)
+            file.flush()
+            os.fsync(file.fileno())
+            return WRITTEN / max(time.perf_counter() - began, 1e-9)
+    except OSError:
+        return REFERENCE.disk

@@ -1,0 +1,261 @@
+"""What every stage costs in time, memory and disk: one set of formulas over counts and a machine's rates. Pure functions.
+
+The constants below were fitted to recorded runs; `python tests/benchmarks/plan_check.py OUTPUTS` puts prediction and record side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+HIDDEN = 256  # width of the backbone
+COLUMNS = 256  # columns that one propagation step takes at a time
+MIB = 1 << 20
+STAGES = ("split", "precompute", "train", "infer", "eval", "report")
+SHARED = ("train", "infer", "eval")  # stages whose runs and tasks several processes can share
+
+# --- fitted: time
+START = 3.0  # seconds until Python has torch and its plug-ins, once per command
+SPLIT_SORTS = 16.0  # sorts of all edges that loading, symmetrising and inducing amount to
+SPLIT_PASSES = 6.0  # times that the raw features are read, hashed or copied
+HASHED = 4e8  # bytes per second of a file or an array that is hashed or read into place
+VECTORS = 12.0  # sparse products with a vector, in columns: a gather of one column costs as much as that many of a block
+FEATURE_PASSES = 1.2  # times that training goes over N x F floats beside its two products, per epoch
+HIDDEN_PASSES = 16.0  # the same over N x 256 floats
+STEP = 0.0015  # seconds of an optimiser step that no row pays for
+PROBE_STEPS = 60.0  # L-BFGS evaluations of a logistic regression
+RIDGE_SOLVES = 12.0  # products of P x P matrices that solving one stage of the closed form amounts to, float64
+INFER_PASSES = 8.0  # times that a query's N x 256 floats are gone over, per stage
+PER_ARTEFACT = 0.05  # seconds to write the smallest artefact
+EVAL = 2e8  # predictions per second that are counted
+REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
+
+# --- fitted: memory
+PLAIN, TORCH = 75 * MIB, 260 * MIB  # Python with numpy and h5py; with torch
+SPLIT_EDGE, SPLIT_NODE = 34.0, 60.0  # bytes per entry used, and per node
+MADE_EDGE, MADE_NODE = 28.0, 24.0  # precompute: bytes per edge kept with its operators; per row beside the hops' vectors
+X_COPIES, H_COPIES = 2.0, 1.0  # precompute: raw features held at once; H held at once
+SKEW = 2.0  # time of the longest task over the mean one
+TRAIN_F, TRAIN_HIDDEN = 2.0, 6.0  # training: N x F and N x 256 arrays of the largest task held at once
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a machine does per second.
+
+    Attributes:
+        source: `reference` (packaged) or `measured`.
+        device: `cpu`, or `cuda` where `dense` and `dense_bf16` are a GPU's.
+        threads: CPU threads that the products were measured with.
+        dense, dense_bf16: float operations of a dense product in float32 and in bfloat16, with all those threads.
+        sparse: float operations of a sparse x dense product, two for every stored value and column.
+        near, far: edges x columns of a propagation step whose rows fit the processor's cache, and whose rows do not.
+        copy: bytes that a pass over memory reads and writes.
+        sort: keys of 8 bytes sorted, times log2 of their number.
+        disk: bytes written to the folder of the artefacts.
+    """
+
+    source: str
+    device: str
+    threads: int
+    dense: float
+    dense_bf16: float
+    sparse: float
+    near: float
+    far: float
+    copy: float
+    sort: float
+    disk: float
+
+    def on(self, threads: int) -> Rates:
+        """Return the rates for another number of CPU threads, products in proportion; a GPU's stay."""
+        by = 1.0 if self.device == "cuda" else threads / self.threads
+        return replace(self, threads=threads, dense=self.dense * by, dense_bf16=self.dense_bf16 * by, sparse=self.sparse * by)
+
+
+REFERENCE = Rates("reference", "cpu", 2, dense=2.2e11, dense_bf16=2.2e11, sparse=1.6e10, near=2.0e9, far=1.0e9, copy=1.0e10, sort=2.5e9,
+                  disk=6e8)
+CACHE = 16 * MIB  # bytes of rows that still count as near
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A graph and its split in numbers.
+
+    Attributes:
+        nodes, used: nodes of the whole graph; directed entries that the split goes over, both directions counted.
+        kept, mixed: entries inside a (task, part); entries inside all val or inside all test nodes.
+        features, filled, filled_h: F; share of X, and of H, that is not 0 (1 where stored densely).
+        classes, tasks: of the stream.
+        train, val, test: rows of the parts. largest: training rows of the largest task.
+    """
+
+    nodes: int
+    used: int
+    kept: int
+    mixed: int
+    features: int
+    filled: float
+    filled_h: float
+    classes: int
+    tasks: int
+    train: int
+    val: int
+    test: int
+    largest: int
+
+    @property
+    def rows(self) -> int:
+        """Return the rows of all parts."""
+        return self.train + self.val + self.test
+
+    @property
+    def raw(self) -> float:
+        """Return the bytes of X in memory: 4 per value, or 8 per stored one where it is sparse."""
+        return self.nodes * self.features * (4.0 if self.filled >= 1 else 8.0 * self.filled)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The parameters that cost depends on, and how many runs there are.
+
+    Attributes:
+        limit: bytes that `--max-memory` allows, 0 where it is not given: precompute then goes through the disk.
+    """
+
+    hops: int
+    max_hop: int
+    store_x: bool
+    store_edges: bool
+    epochs: int
+    threads: int
+    runs: int
+    node_batch: int = 0
+    limit: int = 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One stage, run once: bytes of memory at its peak, bytes of what it writes, seconds; `rough` where no formula of its own exists."""
+
+    stage: str
+    memory: float
+    disk: float
+    seconds: float
+    rough: bool = False
+
+
+def reach(filled: float, degree: float, hops: int) -> float:
+    """Return the share of H = S^k X that is not 0: 1 - (1 - filled)^((1 + d)^k), as if neighbours shared no more than chance."""
+    return 1.0 if filled >= 1 else float(1 - (1 - filled) ** ((1 + degree) ** hops))
+
+
+def split(c: Counts, r: Rates) -> Cost:
+    """Price `split`: seconds = sorts x E log2 E / sort + passes over X; disk = 4 bytes per edge kept and 32 per row."""
+    seconds = SPLIT_SORTS * c.used * math.log2(c.used + 2) / r.sort + SPLIT_PASSES * c.raw / r.copy + c.raw / HASHED
+    disk = 4.0 * (c.kept + c.mixed) + 32.0 * c.rows
+    return Cost("split", PLAIN + SPLIT_EDGE * c.used + SPLIT_NODE * c.nodes + 2 * c.raw, disk, PER_ARTEFACT + seconds + disk / r.disk)
+
+
+def stored_x(c: Counts) -> float:
+    """Return the bytes of X in `features.h5`: 8 per value that is not 0, 8 per row."""
+    return 8.0 * c.rows + 8.0 * c.filled * c.rows * c.features
+
+
+def stored_edges(c: Counts) -> float:
+    """Return the bytes of the edges in `features.h5`, self-loops added: 4 per edge, 8 per row."""
+    return 8.0 * c.rows + 4.0 * (c.kept + c.rows)
+
+
+def propagated(c: Counts, w: Workload, r: Rates) -> float:
+    """Return the seconds of H = S^k X and of the hops' means: (k F + vectors) x edges with self-loops / rate."""
+    edges, group = c.kept + c.rows, 4.0 * max(1, c.largest) * min(c.features, COLUMNS)
+    return edges * (w.hops * c.features / (r.near if group <= CACHE else r.far) + VECTORS * (w.max_hop + w.hops + 3) / r.near)
+
+
+def precompute(c: Counts, w: Workload, r: Rates) -> Cost:
+    """Price `precompute`: propagation, X gone over per stored hop, H and what is kept written; disk = 4 N F and what is kept beside H.
+
+    With a limit memory is the limit, as long as that is more than the edges and one column need (`least`), and X goes through the disk.
+    """
+    h, x = 4.0 * c.rows * c.features, c.rows * c.features * (4.0 if c.filled >= 1 else 8.0 * c.filled)
+    disk = h + 40.0 * c.rows + 4.0 * 3 * c.tasks * c.features * (w.max_hop + 3)
+    disk += (stored_x(c) if w.store_x else 0) + (stored_edges(c) if w.store_edges else 0)
+    seconds = PER_ARTEFACT + propagated(c, w, r) + (w.max_hop + 4) * 2 * x / r.copy + c.raw / HASHED + disk / HASHED + disk / r.disk
+    memory = least(c, w) + c.raw + X_COPIES * x + H_COPIES * h + 8.0 * c.rows * min(c.features, COLUMNS)
+    if w.limit and w.limit < memory:
+        memory, seconds = max(float(w.limit), least(c, w)), seconds + 2 * (h + x) / r.disk
+    return Cost("precompute", memory, disk, seconds)
+
+
+def least(c: Counts, w: Workload) -> float:
+    """Return the bytes that `precompute` needs whatever is streamed: the edges with their operators, and a vector per hop."""
+    return TORCH + MADE_EDGE * c.kept + (MADE_NODE + 8.0 * (w.max_hop + 1)) * c.rows
+
+
+def epoch(rows: float, c: Counts, r: Rates, classes: float) -> float:
+    """Return the seconds of one pass over `rows`: two products with W1 (2 x 2 N F 256, or over the stored values of a sparse H, if
+    that is less), the tail (6 N 256 C), and the memory gone over."""
+    products = 4.0 * rows * c.features * HIDDEN
+    fast = min(products / r.dense, products * c.filled_h / r.sparse) if r.device == "cpu" else products / r.dense
+    tail = 6.0 * rows * HIDDEN * classes / r.dense
+    return fast + tail + 4.0 * rows * (FEATURE_PASSES * c.features * c.filled_h + HIDDEN_PASSES * HIDDEN) / r.copy
+
+
+def net_bytes(c: Counts) -> float:
+    """Return the bytes of the backbone: 256 (F + 256) floats."""
+    return 4.0 * HIDDEN * (c.features + HIDDEN)
+
+
+def train_modulated(c: Counts, w: Workload, r: Rates) -> Cost:
+    """Price the modulated family: every row once per epoch, whatever task it belongs to; loss over half the classes on average."""
+    steps = w.epochs * max(c.tasks, math.ceil(c.train / w.node_batch) if w.node_batch else 0)
+    seconds = w.epochs * epoch(c.train, c, r, c.classes / 2) + STEP * steps
+    return Cost("train", _train_memory(c, w, c.largest), net_bytes(c) + 4.0 * c.tasks * 16 * c.features, seconds)
+
+
+def train_net(c: Counts, w: Workload, r: Rates, stages: str = "") -> Cost:
+    """Price a trainable net over the stream (`stages` empty), or anew on all tasks: after the `last` one, or after `all` of them."""
+    share = {"": 1.0, "last": 1.0, "all": (c.tasks + 1) / 2}[stages]
+    seconds = w.epochs * epoch(c.train * share, c, r, c.classes / 2) + STEP * w.epochs * (1 if stages == "last" else c.tasks)
+    return Cost("train", _train_memory(c, w, c.train if stages else c.largest), net_bytes(c), seconds)
+
+
+def train_probe(c: Counts, w: Workload, r: Rates) -> Cost:
+    """Price a logistic regression per task: L-BFGS steps x 4 N F C_k in float64, half as fast."""
+    per_task = max(1.0, c.classes / max(1, c.tasks))
+    work = PROBE_STEPS * c.train * c.features * (4.0 * per_task / (r.dense / 2) + 2 * 8.0 / r.copy)
+    return Cost("train", TORCH + 200 * MIB + 16.0 * c.largest * c.features, 4.0 * c.classes * c.features, PER_ARTEFACT + work)
+
+
+def train_ridge(c: Counts, w: Workload, r: Rates, width: int, views: int) -> Cost:
+    """Price the closed form: a Gram matrix 2 N P^2 per view and a solve per task, in float64; all stages' sums are kept until the end."""
+    work = (2.0 * c.train * views * width**2 + c.tasks * RIDGE_SOLVES * 2.0 * width**3) / (r.dense / 2)
+    memory = TORCH + 8.0 * (8 * width**2) + 8.0 * c.largest * (views * c.features + 2 * width)
+    return Cost("train", memory, 4.0 * width * (c.classes * c.tasks / 2 + c.features), PER_ARTEFACT + work)
+
+
+def _train_memory(c: Counts, w: Workload, rows: float) -> float:
+    """Return TORCH + 4 N (2 F + 6 x 256) bytes of the rows learned at once; a batch bounds the second term."""
+    inside = min(rows, w.node_batch) if w.node_batch else rows
+    return TORCH + 100 * MIB + 4.0 * (rows * (TRAIN_F * c.features + HIDDEN) + inside * TRAIN_HIDDEN * HIDDEN)
+
+
+def infer(c: Counts, w: Workload, r: Rates) -> Cost:
+    """Price `infer`: a task's queries are answered at its own and every later stage, (T + 1) / 2 times on average: 4 N F 256 each."""
+    asked, times = c.val + c.test, (c.tasks + 1) / 2
+    one = 4.0 * asked * c.features * HIDDEN / r.dense + 4.0 * asked * (4 * c.features + INFER_PASSES * HIDDEN) / r.copy
+    disk = asked * (16.0 * c.tasks + 16.0)
+    memory = TORCH + 4.0 * max(c.val, c.test) * c.features + 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN) + 2 * disk
+    return Cost("infer", memory, disk, PER_ARTEFACT + one * times + disk / r.disk)
+
+
+def evaluate(c: Counts, r: Rates) -> Cost:
+    """Price `eval`: four predictions per stage and row are counted into matrices."""
+    counted = 4.0 * c.tasks * (c.val + c.test)
+    return Cost("eval", PLAIN + 8.0 * counted, 200.0 * c.tasks**2 + 20_000, PER_ARTEFACT + counted / EVAL)
+
+
+def report(c: Counts, r: Rates) -> Cost:
+    """Price `report`: figures, whatever the graph's size."""
+    return Cost("report", PLAIN + 150 * MIB, 3e6, REPORT)
