@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from taamctl.cli import common
+from taamctl.cli import executor as where
 
 if TYPE_CHECKING:
     from taamctl.runtime.job import Context
@@ -19,12 +20,15 @@ def command(
     params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
     data_root: common.DataRoot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array: an object per (data set, method, seed).")] = False,
+    executor: where.Executor = "local", scheduler: where.Scheduler = None, workers: where.Workers = None,
     force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
 ) -> None:
-    """Walk all stages in this process, reuse what is already there, and print the result. Needs neither DVC nor a checkout."""
+    """Walk all stages, reuse what is already there, and print the result. Needs neither DVC nor a checkout."""
+    where.check(executor, scheduler, workers)
     context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
                                   quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True, profile=profile)
-    path = walk(context)
+    with where.reached(context, executor, scheduler, workers) as client:
+        path = walk(context, client)
     if as_json:
         print(json.dumps([_result(context, *run) for run in common.grid(context)], indent=1, allow_nan=False))
     else:
@@ -33,15 +37,19 @@ def command(
         show(path, context.params.section("report").decimals)
 
 
-def walk(context: Context) -> Any:
-    """Run every stage of the `run` section and return the report's path; what can be refused is refused first."""
+def walk(context: Context, client: Any = None) -> Any:
+    """Run every stage of the `run` section and return the report's path; what can be refused is refused first.
+
+    Args:
+        client: of the Dask cluster that trains; None to train in this process.
+    """
     from taamctl.stages import report
 
-    walk_to_eval(context)
+    walk_to_eval(context, client)
     return report.run(context).path
 
 
-def walk_to_eval(context: Context) -> None:
+def walk_to_eval(context: Context, client: Any = None) -> None:
     """Run every stage of the `run` section but the report."""
     from taamctl.cli.split import show_account
     from taamctl.stages import eval as evaluate
@@ -53,9 +61,20 @@ def walk_to_eval(context: Context) -> None:
             context.tell(line)
     for dataset in context.params.section("run").datasets:
         precompute.run(context, dataset)
+    learned = _learn_on(client, context)
     for run in common.grid(context):
-        for stage in (train, infer, evaluate):
+        train.run(context, *run, learned=learned.get(run))
+        for stage in (infer, evaluate):
             stage.run(context, *run)
+
+
+def _learn_on(client: Any, context: Context) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Learn on a cluster what is missing, and return what is to be recorded of that."""
+    if client is None:
+        return {}
+    from taamctl.fanout import training
+
+    return training.learn(client, context, common.grid(context))
 
 
 def _result(context: Context, dataset: str, method: str, seed: int) -> dict[str, Any]:

@@ -110,7 +110,8 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
         record: dict[str, Any] = {"stage": job.stage, "label": job.label, "key": key, "asked": _asked(job),
                                   "raw": {str(path): provenance.stamp(path) for path in job.raw},
                                   "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
-                                  "cost": {**clock.read(), **facts.pop("cost", {})}, "versions": provenance.versions(), "machine": provenance.machine(), "facts": facts}
+                                  "cost": {**clock.read(), **facts.pop("cost", {})}, "versions": provenance.versions(),
+                                  "machine": provenance.machine(), "facts": facts}
         artefacts.write_json(provenance.sidecar_of(main), record)
         done()
         cost = record["cost"]

@@ -16,19 +16,20 @@ from taamctl.runtime.layout import FILES, PER_SEED, STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {"core", "runtime", "graph", "datasets", "stream", "features", "models", "learning", "methods", "evaluation", "report",
-        "pipeline", "kit", "cli", "stages", "bank"}
+        "pipeline", "kit", "cli", "stages", "bank", "fanout"}
 MAY_IMPORT = {
     "core": set(), "runtime": {"core"}, "graph": {"core"}, "datasets": {"core", "graph", "runtime"}, "stream": {"core", "graph"},
     "features": {"core", "graph"}, "models": {"core"}, "learning": {"core", "models"},
     "methods": {"core", "learning", "models", "features"},
     "evaluation": {"core"}, "report": {"core", "runtime", "evaluation"},
-    "pipeline": OURS - {"bank", "cli", "kit", "methods", "models", "pipeline"},
+    "pipeline": OURS - {"bank", "cli", "fanout", "kit", "methods", "models", "pipeline"},
     "bank": {"core", "runtime", "graph", "stream", "features", "models", "learning", "datasets"},
     "kit": {"core", "runtime", "learning", "models", "features"},
-    "stages": OURS - {"bank", "cli", "kit", "pipeline", "stages"},
-    "cli": {"bank", "core", "runtime", "report", "pipeline", "kit", "stages", "features"},
+    "stages": OURS - {"bank", "cli", "fanout", "kit", "pipeline", "stages"},
+    "fanout": {"core", "runtime", "learning", "stages"},
+    "cli": {"bank", "core", "fanout", "runtime", "report", "pipeline", "kit", "stages", "features"},
 }
-HEAVY = {"torch", "dgl", "numpy", "h5py", "scipy", "pandas", "sklearn", "matplotlib", "ogb"}
+HEAVY = {"torch", "dgl", "numpy", "h5py", "scipy", "pandas", "sklearn", "matplotlib", "ogb", "distributed"}
 SOURCES = sorted([*(ROOT / "taamctl").rglob("*.py"), *(ROOT / "stages").glob("*.py")])
 
 

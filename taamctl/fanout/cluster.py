@@ -1,0 +1,70 @@
+"""Reach a Dask cluster: one that is already there, by its scheduler's address, or worker processes on this machine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from taamctl.core.errors import TaamctlError
+
+if TYPE_CHECKING:
+    from taamctl.runtime.job import Context
+
+PATIENCE = 8  # seconds to reach a scheduler
+
+
+@contextmanager
+def connect(context: Context, scheduler: str | None, workers: int) -> Iterator[Any]:
+    """Yield a `distributed.Client` with at least one worker; where no scheduler is named, that of `workers` processes started here.
+
+    Args:
+        scheduler: the scheduler's address, such as `tcp://host:8786`; None to start workers.
+        workers: processes to start, of one thread each: a unit pins its own threads, and does so for its whole process.
+
+    Raises:
+        TaamctlError: Dask is not installed, the scheduler does not answer, or it has no worker and the context does not wait.
+    """
+    _require_dask()
+    from distributed import Client, LocalCluster
+
+    if scheduler is None:
+        # No limit of memory: a worker near its limit would pause for ever, where the same work done here would just go on.
+        with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
+                          silence_logs=logging.CRITICAL) as cluster, Client(cluster, set_as_default=False) as client:
+            client.wait_for_workers(workers)
+            yield client
+        return
+    with _reach(scheduler) as client:
+        _await_a_worker(context, client, scheduler)
+        yield client
+
+
+def _require_dask() -> None:
+    try:
+        import distributed  # noqa: F401  nothing else says whether it can be imported
+    except ImportError:
+        raise TaamctlError("--executor dask needs the package distributed, which is not installed",
+                           "pip install 'taamctl[dask]', on the workers too") from None
+
+
+def _reach(scheduler: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(scheduler, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:  # ValueError: no address
+        reason = "" if isinstance(error, TimeoutError) or "imed out" in str(error) else f" ({error})"
+        raise TaamctlError(f"no Dask scheduler answers at {scheduler}{reason}",
+                           "look whether it runs and can be reached from here; its log names its address") from None
+
+
+def _await_a_worker(context: Context, client: Any, scheduler: str) -> None:
+    """Wait until the cluster has a worker, which may take as long as a queue does."""
+    if client.scheduler_info()["workers"]:
+        return
+    if not context.wait:
+        raise TaamctlError(f"the Dask scheduler at {scheduler} has no worker", "start one, or leave out --no-wait to wait for one")
+    context.tell(f"the Dask scheduler at {scheduler} has no worker yet; waiting for one")
+    client.wait_for_workers(1)

@@ -1,0 +1,149 @@
+"""Training on a cluster: every unfinished task of every run is a unit, and what comes back is kept as a checkpoint at once.
+
+`stages/train.py` then finds all tasks finished, as after an interrupted run, and writes train.h5 from them. So nothing here decides a
+byte, a command that is stopped loses only what is in work, and a lost worker costs time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.fanout import probe, unit
+from taamctl.learning.recipe import Recipe
+from taamctl.runtime.checkpoints import FileCheckpoints
+from taamctl.runtime.feature_store import FeatureStore
+from taamctl.runtime.job import Context, Job, is_current, key_of
+from taamctl.stages import train
+
+Run = tuple[str, str, int]
+
+
+@dataclass
+class Stream:
+    """One training run with tasks to learn.
+
+    Attributes:
+        stages: the stages that have a model. num_tasks: T.
+        independent: whether tasks may be learned side by side.
+        costs: what its units took, so far.
+    """
+
+    recipe: Recipe
+    job: Job
+    store: FileCheckpoints
+    expected: probe.Expected
+    stages: list[int]
+    num_tasks: int
+    independent: bool
+    costs: list[dict[str, float]] = field(default_factory=list)
+
+    def record(self) -> dict[str, Any]:
+        """Return what the sidecar says of the work: seconds over all units, and the peak memory of the largest worker."""
+        total = {name: round(sum(c[name] for c in self.costs), 3) for name in ("wall_s", "cpu_s")}
+        return {"executor": "dask", "cost": {**total, "peak_memory_mib": max(c["peak_memory_mib"] for c in self.costs)}}
+
+
+def learn(client: Any, context: Context, runs: Iterable[Run]) -> dict[Run, dict[str, Any]]:
+    """Learn on the workers what is missing, keep it as checkpoints, and return for every run so helped what its sidecar should say.
+
+    Args:
+        client: a `distributed.Client`.
+        runs: (data set, method, seed) whose features are there.
+
+    Raises:
+        TaamctlError: a worker differs from this process, a method refuses, or workers die over one unit again and again.
+    """
+    streams = {run: stream for run in runs if (stream := _stream(context, *run)) is not None}
+    if not streams:
+        return {}
+    probe.require_everywhere(client, {s.expected for s in streams.values()})
+    _tell_of_processors(client, context)
+    pending = {future: work for stream in streams.values() for future, work in _submit(client, stream).items()}
+    workers = len(client.scheduler_info()["workers"])
+    context.progress.start(f"train on {workers} worker{'s' if workers > 1 else ''}", len(pending))
+    try:
+        _collect(client, context, pending)
+    except BaseException:
+        client.cancel(list(pending), force=True)  # what is in work ends by itself: a thread cannot be stopped
+        raise
+    context.progress.finish()
+    return {run: stream.record() for run, stream in streams.items() if stream.costs}
+
+
+def _stream(context: Context, dataset: str, method: str, seed: int) -> Stream | None:
+    """Return a run's stream; None where its artefact is there."""
+    recipe, job, store = train.plan(context, dataset, method, seed)
+    if is_current(context, job):
+        return None
+    if context.force:
+        store.remove()
+    source, made_by = job.inputs[0]
+    (digest,) = key_of(context, job)["inputs"].values()
+    with FeatureStore(source, made_by) as features:
+        method_ = recipe.begin(features)[0]()
+    stages = [t for t in range(method_.info.num_tasks) if method_.trains(t)]
+    return Stream(recipe, job, store, probe.expect(job.code, source, digest, recipe.device), stages, method_.info.num_tasks,
+                  method_.independent)
+
+
+def _submit(client: Any, stream: Stream) -> dict[Any, tuple[Stream, int]]:
+    """Send off every stage without a checkpoint; one that builds on others waits for them on the cluster, near their results."""
+    made_by, label = stream.job.inputs[0][1], stream.job.label.replace("/", "-")
+    sent: dict[Any, tuple[Stream, int]] = {}
+    earlier: list[Any] = []
+    for stage in stream.stages:
+        name = f"{label}-task-{stage + 1}-{uuid.uuid4().hex}"
+        saved = stream.store.load(stage)
+        if saved is None:
+            future = client.submit(unit.learn, stream.recipe, stream.expected, made_by, stage, list(earlier), key=f"learn-{name}",
+                                   priority=0 if stream.independent else stream.num_tasks - stage)  # long chains first
+            sent[future] = (stream, stage)
+        elif not stream.independent:
+            future = client.submit(unit.known, unit.Learned(*saved, {}), key=f"known-{name}")
+        if not stream.independent:
+            earlier.append(future)
+    return sent
+
+
+def _collect(client: Any, context: Context, pending: dict[Any, tuple[Stream, int]]) -> None:
+    """Keep every result as it comes; take it out of `pending`, which frees the workers' memory."""
+    from distributed import as_completed
+
+    for future in as_completed(list(pending), loop=client.loop):
+        stream, stage = pending[future]
+        label = f"{stream.job.label} task {stage + 1}/{stream.num_tasks}"
+        learned = _result(future, label)
+        stream.store.save(stage, learned.state, learned.training, learned.losses)
+        stream.costs.append(learned.cost)
+        del pending[future]
+        context.progress.advance()
+        context.progress.line(f"{label}: loss {np.asarray(learned.losses)[-1]:.4f}, {learned.cost['wall_s']:.1f} s")
+
+
+def _result(future: Any, label: str) -> unit.Learned:
+    from distributed.scheduler import KilledWorker
+
+    try:
+        learned: unit.Learned = future.result()
+    except KilledWorker as error:
+        raise TaamctlError(f"{label}: {error.allowed_failures + 1} workers died over it, the last on {error.last_worker.address}",
+                           "most often the memory of a worker is too small for it: start workers with more (their logs say); "
+                           "run the same command again to go on") from None
+    except CancelledError:
+        raise TaamctlError(f"{label}: the connection to the Dask scheduler was lost",
+                           "start it again, and run the same command again to go on: finished tasks are kept") from None
+    return learned
+
+
+def _tell_of_processors(client: Any, context: Context) -> None:
+    here, found = probe.processor(), probe.processors(client)
+    other: Sequence[str] = [f"{kind} on {', '.join(where)}" for kind, where in found.items() if kind != here]
+    if other:
+        context.tell(f"note: workers compute with {'; '.join(other)}, this process with {here}: last bits may be others than here")
