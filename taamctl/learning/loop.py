@@ -19,6 +19,11 @@ def adam(parameters: Sequence[torch.Tensor], train: TrainParams) -> torch.optim.
     return torch.optim.Adam(list(parameters), lr=train.lr, weight_decay=train.weight_decay)
 
 
+def batched(num_rows: int, train: TrainParams) -> bool:
+    """Tell whether an epoch has several steps."""
+    return 0 < train.node_batch < num_rows
+
+
 def fit(optimiser: torch.optim.Optimizer, loss: Loss, num_rows: int, train: TrainParams, generator: torch.Generator,
         progress: Progress, device: torch.device, adjust: Callable[[], None] | None = None) -> Array:
     """Minimise `loss` for `train.epochs` epochs and return the mean loss of each, [epochs] float32.
@@ -29,11 +34,10 @@ def fit(optimiser: torch.optim.Optimizer, loss: Loss, num_rows: int, train: Trai
         generator: CPU generator of the batch order.
         adjust: called between the backward pass and the step; it may change the gradients.
     """
-    batched = 0 < train.node_batch < num_rows
     history: list[torch.Tensor] = []
     for _ in range(train.epochs):
         batches: Sequence[torch.Tensor | None] = [None]
-        if batched:
+        if batched(num_rows, train):
             batches = torch.randperm(num_rows, generator=generator).to(device).split(train.node_batch)  # type: ignore[no-untyped-call]
         total = torch.zeros((), device=device)
         for rows in batches:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.seeding import torch_generator
@@ -16,12 +15,14 @@ from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning import loop, loss
 from taamctl.learning.method import Method, State, Stored, to_arrays, to_tensors
 from taamctl.learning.params import TrainParams
-from taamctl.models import heads, modulators
+from taamctl.models import heads, modulators, sweep
 from taamctl.models.backbones import HIDDEN, FrozenBackbone
+from taamctl.models.layer import Terms
 
 # profile -> (which classifier rows are trained, which classes the loss ranges over, logit scope of the headline number)
 PROFILES = {"release": ("none", "seen", "up_to_task"), "text": ("new_rows", "new_classes", "task_only"),
             "strict_gcil": ("new_rows", "seen", "all_seen")}
+PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}
 Readings = dict[str, tuple[str, str, str]]
 
 
@@ -78,22 +79,28 @@ class ModulatedMethod(Method):
             trained += [r.requires_grad_() for r in new]
         first = low if self._range == "new_classes" else 0
         old = [] if first == low else [self._rows_of(i) for i in range(k)]
-        h, y = data.h.to(self.device), data.y.to(self.device)
-        ln, base = self.inputs(h)
-        node_weights = loss.node_weights(y, self.info.num_classes, self.train.balance)
+        h, y = data.h.to(self.device), data.y.to(self.device) - first
+        node_weights = loss.node_weights(data.y.to(self.device), self.info.num_classes, self.train.balance)
+        with sweep.workers(self.device) as spread:
+            base = self.base(h, spread)
 
-        def objective(rows: torch.Tensor | None) -> torch.Tensor:
-            parts = (h, ln, base, y, node_weights) if rows is None else (h[rows], ln[rows], base[rows], y[rows], node_weights[rows])
-            hidden = self.hidden(weights, parts[0], parts[1], parts[2])
-            weight, bias = _stack([*old, new])
-            return loss.weighted_cross_entropy(self.backbone.logits(hidden, weight, bias), parts[3] - first, parts[4])
+            def part(rows: torch.Tensor | slice) -> tuple[sweep.Inputs, sweep.Targets]:
+                chosen = node_weights[rows]
+                return self.prepare(h[rows], base[rows], spread, self.precision), sweep.Targets(y[rows], chosen / chosen.sum())
 
-        if trained:
-            history = loop.fit(loop.adam(trained, self.train), objective, len(y), self.train,
-                               torch_generator(self.seed, "batches", k), progress, self.device)
-        else:
-            history = np.array([float(objective(None))], np.float32)
-            progress.advance(self.steps(k))
+            whole = None if loop.batched(len(y), self.train) else part(slice(None))
+
+            def objective(rows: torch.Tensor | None) -> torch.Tensor:
+                inputs, targets = whole or part(slice(None) if rows is None else rows)
+                weight, bias = _stack([*old, new])
+                return sweep.weighted_loss(inputs, targets, self.terms(weights), weight @ self.backbone.w2, bias, spread)
+
+            if trained:
+                history = loop.fit(loop.adam(trained, self.train), objective, len(y), self.train,
+                                   torch_generator(self.seed, "batches", k), progress, self.device)
+            else:
+                history = np.array([float(objective(None))], np.float32)
+                progress.advance(self.steps(k))
         self._latest = ({n: w.detach() for n, w in weights.items()}, (new[0].detach(), new[1].detach()))
         if k == len(self.modulators):
             self.modulators.append(self._latest[0])
@@ -104,13 +111,26 @@ class ModulatedMethod(Method):
         """Return the modulator that task `k` starts from: a new one."""
         return self.draw(torch_generator(self.seed, "modulator", k))
 
-    def inputs(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what does not change in training: LN(h) [N, F] and W1 h [N, 256]."""
-        return modulators.normalised(h), functional.linear(h, self.backbone.w1)
+    def base(self, h: torch.Tensor, spread: sweep.Map) -> torch.Tensor:
+        """Return W1 h, [N, 256], which training does not change."""
+        return sweep.base_of(h, self.backbone.w1, spread)
 
-    def hidden(self, weights: modulators.Weights, h: torch.Tensor, ln: torch.Tensor, base: torch.Tensor) -> torch.Tensor:
-        """Return W1 h', [N, 256]."""
-        return modulators.modulated_product(weights, h, ln, base, self.backbone.w1)
+    def prepare(self, h: torch.Tensor, base: torch.Tensor, spread: sweep.Map, low: torch.dtype | None = None) -> sweep.Inputs:
+        """Return the rest of what training does not change.
+
+        Args:
+            low: dtype of the dense products; None: float32.
+        """
+        return sweep.prepare(h, base, self.backbone.w1, spread, low=low)
+
+    def terms(self, weights: modulators.Weights) -> Terms | None:
+        """Return what the layer reads of a modulator; None: h stays as it is."""
+        return modulators.terms(weights)
+
+    @property
+    def precision(self) -> torch.dtype | None:
+        """Return the dtype of the dense products in training; None: float32. Predictions are always made in float32."""
+        return PRECISIONS[getattr(self.params, "precision", "float32")]
 
     def draw_rows(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Draw the classifier rows that task `k` adds."""
@@ -152,8 +172,10 @@ class ModulatedMethod(Method):
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
         """Return the logits of all classes seen under the modulator of `task_id`."""
         h = query.h.to(self.device)
-        hidden = self.hidden(self.modulators[task_id], h, *self.inputs(h))
-        return self.backbone.logits(hidden, *_stack(self._head))
+        weight, bias = _stack(self._head)
+        with sweep.workers(self.device) as spread:
+            inputs = self.prepare(h, self.base(h, spread), spread)
+            return sweep.logits(inputs, self.terms(self.modulators[task_id]), weight @ self.backbone.w2, bias, spread)
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return modulators of all tasks, the classifier with bias, and the 2F of the shared (never trained) LayerNorm."""

@@ -9,8 +9,9 @@ import torch
 
 from taamctl.core.spec import param
 from taamctl.learning.method import Facts
-from taamctl.learning.modulated import PROFILES, ModulatedMethod
-from taamctl.models import modulators
+from taamctl.learning.modulated import PRECISIONS, PROFILES, ModulatedMethod
+from taamctl.models import modulators, sweep
+from taamctl.models.backbones import HIDDEN
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Params:
     rank: int = param("rank of the modulation, r; unnamed in the text, 4 by the released code and by the parameter counts", ge=1, le=4096)
     layer_norm: bool = param("normalise a node's features before they are scaled; false for a study of its effect")
     residual: bool = param("add h to what is scaled and shifted; false for a study of its effect")
+    precision: str = param("of the dense products in training: float32, or bfloat16, which is faster where the processor has it",
+                           choices=tuple(PRECISIONS))
 
 
 class Method(ModulatedMethod):
@@ -40,7 +43,10 @@ class Method(ModulatedMethod):
         p = self.params
         return modulators.draw_low_rank(self.info.num_features, p.d_task, p.heads, p.rank, generator)
 
-    def inputs(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what is scaled, LN(h) or h, and W1 h or 0."""
-        ln, base = super().inputs(h)
-        return ln if self.params.layer_norm else h, base if self.params.residual else torch.zeros_like(base)
+    def base(self, h: torch.Tensor, spread: sweep.Map) -> torch.Tensor:
+        """Return W1 h, or zeros without the residual."""
+        return super().base(h, spread) if self.params.residual else h.new_zeros(len(h), HIDDEN)
+
+    def prepare(self, h: torch.Tensor, base: torch.Tensor, spread: sweep.Map, low: torch.dtype | None = None) -> sweep.Inputs:
+        """Prepare LN(h), or h, to be scaled."""
+        return sweep.prepare(h, base, self.backbone.w1, spread, low=low, normalise=self.params.layer_norm)

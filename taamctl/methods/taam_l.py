@@ -9,7 +9,7 @@ import torch
 
 from taamctl.core.spec import param
 from taamctl.learning.method import Facts
-from taamctl.learning.modulated import PROFILES, ModulatedMethod
+from taamctl.learning.modulated import PRECISIONS, PROFILES, ModulatedMethod
 from taamctl.models import modulators
 
 
@@ -20,6 +20,7 @@ class Params:
     profile: str = param("as for taam", choices=tuple(PROFILES))
     d_task: int = param("width of the task embedding, D_task", ge=1, le=4096)
     heads: int = param("modulations mixed per node, H", ge=1, le=64)
+    precision: str = param("as for taam", choices=tuple(PRECISIONS))
 
 
 class Method(ModulatedMethod):

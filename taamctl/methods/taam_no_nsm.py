@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch.nn import functional
 
 from taamctl.core.spec import param
 from taamctl.learning.method import Facts
 from taamctl.learning.modulated import ModulatedMethod
 from taamctl.models import modulators
+from taamctl.models.layer import Terms
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,6 @@ class Method(ModulatedMethod):
         """Draw nothing."""
         return {}
 
-    def hidden(self, weights: modulators.Weights, h: torch.Tensor, ln: torch.Tensor, base: torch.Tensor) -> torch.Tensor:
-        """Return W1 h."""
-        return base
-
-    def inputs(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what `hidden` reads: there is nothing to normalise."""
-        return h, functional.linear(h, self.backbone.w1)
+    def terms(self, weights: modulators.Weights) -> Terms | None:
+        """Return nothing: h stays as it is."""
+        return None

@@ -16,28 +16,6 @@ def _weights(full: bool, dtype: torch.dtype = torch.float64) -> modulators.Weigh
     return {n: w.to(dtype) for n, w in drawn.items()}
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_the_fused_product_equals_the_equations_and_so_do_its_gradients(full: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modulators, "ROWS", 16)  # several blocks, the last one partial
-    h = torch.rand(N, F, dtype=torch.float64)
-    w1 = torch.randn(256, F, dtype=torch.float64)
-    outer = torch.randn(N, 256, dtype=torch.float64)
-    results = []
-    for fused in (True, False):
-        weights = {n: w.clone().requires_grad_() for n, w in _weights(full).items()}
-        if fused:
-            out = modulators.modulated_product(weights, h, modulators.normalised(h), h @ w1.T, w1)
-        else:
-            out = modulators.modulate(weights, h) @ w1.T
-        (out * outer).sum().backward()
-        results.append((out.detach(), {n: w.grad for n, w in weights.items()}))
-    assert torch.allclose(results[0][0], results[1][0], rtol=1e-10)
-    for name, gradient in results[0][1].items():
-        assert gradient is not None
-        assert gradient.abs().max() > 0, name
-        assert torch.allclose(gradient, results[1][1][name], rtol=1e-8, atol=1e-10), name
-
-
 def test_modulate_follows_the_equations_written_out() -> None:
     weights = _weights(False)
     h = torch.rand(3, F, dtype=torch.float64)
