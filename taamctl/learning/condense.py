@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional
 
 from taamctl.core.progress import Progress
+from taamctl.learning.adam import Adam
 from taamctl.models import init
 
 Net = tuple[torch.Tensor, torch.Tensor]
@@ -49,7 +50,7 @@ def match_gradients(real: Sequence[torch.Tensor], synthetic: Sequence[torch.Tens
     Source: DeLoMe (2024), after gradient matching by Zhao et al. (2021).
     """
     rows = [s.requires_grad_() for s in synthetic]
-    optimiser = torch.optim.Adam(rows, lr=lr)
+    optimiser = Adam(rows, lr=lr)
     largest = max(len(s) for s in rows)
     device = rows[0].device
     for _ in range(iterations):
@@ -60,7 +61,7 @@ def match_gradients(real: Sequence[torch.Tensor], synthetic: Sequence[torch.Tens
                 wanted = net_gradients(net, x, column, kind)
             gap = sum(((a - b) ** 2).sum() for a, b in zip(net_gradients(net, s, column, kind), wanted, strict=True))
             total = total + len(s) / largest * gap
-        optimiser.zero_grad(set_to_none=True)
+        optimiser.zero_grad()
         total.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         progress.advance()
@@ -82,18 +83,18 @@ def match_means(real: Sequence[torch.Tensor], synthetic: Sequence[torch.Tensor],
     Source: Liu et al., CaT (2023) and PUMA (2025), after distribution matching by Zhao and Bilen (2023).
     """
     rows = [s.requires_grad_() for s in synthetic]
-    optimiser = torch.optim.Adam(rows, lr=lr)
+    optimiser = Adam(rows, lr=lr)
     whole, sizes = torch.cat(list(real)), [len(x) for x in real]
     for _ in range(encoders):
         w = _draw_encoder(width, whole.shape[1], generator).to(whole.device)
         with torch.no_grad():
             wanted = _class_means(w, whole, sizes)
         if not persist:
-            optimiser = torch.optim.Adam(rows, lr=lr)
+            optimiser = Adam(rows, lr=lr)
         for _ in range(updates):
             made = torch.split(_encode(w, torch.cat(rows)), [len(s) for s in rows])
             gap = sum((((a.mean(0) - b) ** 2).sum() for a, b in zip(made, wanted, strict=True)), torch.zeros((), device=whole.device))
-            optimiser.zero_grad(set_to_none=True)
+            optimiser.zero_grad()
             gap.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
         progress.advance()

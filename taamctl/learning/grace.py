@@ -10,6 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from taamctl.core.progress import Progress
 from taamctl.learning import graph
+from taamctl.learning.adam import Adam
 from taamctl.models import init
 from taamctl.models.backbones import HIDDEN, SLOPE, FrozenBackbone
 
@@ -79,7 +80,7 @@ def pretrain(backbone: FrozenBackbone, h: torch.Tensor, x: torch.Tensor, edges: 
     up = (init.linear(PROJECTED, HIDDEN, generator), init.uniform((PROJECTED,), HIDDEN ** -0.5, generator))
     down = (init.linear(HIDDEN, PROJECTED, generator), init.uniform((HIDDEN,), PROJECTED ** -0.5, generator))
     projector = [t.to(device).requires_grad_() for t in (*up, *down)]
-    optimiser = torch.optim.Adam([w1, w2, *projector], lr=LR, weight_decay=WEIGHT_DECAY)
+    optimiser = Adam([w1, w2, *projector], lr=LR, weight_decay=WEIGHT_DECAY)
 
     def project(z: torch.Tensor) -> torch.Tensor:
         hidden = functional.leaky_relu(functional.linear(z, w1), SLOPE) @ w2.T
@@ -91,7 +92,7 @@ def pretrain(backbone: FrozenBackbone, h: torch.Tensor, x: torch.Tensor, edges: 
         second = torch.zeros_like(h)
         second[:, kept] = spread(x[:, kept])
         value = contrastive_loss(project(h), project(second))
-        optimiser.zero_grad(set_to_none=True)
+        optimiser.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         progress.advance()

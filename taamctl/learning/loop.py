@@ -9,14 +9,15 @@ import torch
 
 from taamctl.core.progress import Progress
 from taamctl.core.types import Array
+from taamctl.learning.adam import Adam
 from taamctl.learning.params import TrainParams
 
 Loss = Callable[[torch.Tensor | None], torch.Tensor]
 
 
-def adam(parameters: Sequence[torch.Tensor], train: TrainParams) -> torch.optim.Adam:
-    """Return Adam with the L2 term inside the gradient (not decoupled)."""
-    return torch.optim.Adam(list(parameters), lr=train.lr, weight_decay=train.weight_decay)
+def adam(parameters: Sequence[torch.Tensor], train: TrainParams) -> Adam:
+    """Return Adam as the `train` section has it."""
+    return Adam(parameters, train.lr, train.weight_decay)
 
 
 def batched(num_rows: int, train: TrainParams) -> bool:
@@ -24,7 +25,7 @@ def batched(num_rows: int, train: TrainParams) -> bool:
     return 0 < train.node_batch < num_rows
 
 
-def fit(optimiser: torch.optim.Optimizer, loss: Loss, num_rows: int, train: TrainParams, generator: torch.Generator,
+def fit(optimiser: Adam, loss: Loss, num_rows: int, train: TrainParams, generator: torch.Generator,
         progress: Progress, device: torch.device, adjust: Callable[[], None] | None = None) -> Array:
     """Minimise `loss` for `train.epochs` epochs and return the mean loss of each, [epochs] float32.
 
@@ -41,7 +42,7 @@ def fit(optimiser: torch.optim.Optimizer, loss: Loss, num_rows: int, train: Trai
             batches = torch.randperm(num_rows, generator=generator).to(device).split(train.node_batch)  # type: ignore[no-untyped-call]
         total = torch.zeros((), device=device)
         for rows in batches:
-            optimiser.zero_grad(set_to_none=True)
+            optimiser.zero_grad()
             value = loss(rows)
             value.backward()  # type: ignore[no-untyped-call]
             if adjust is not None:
@@ -53,21 +54,16 @@ def fit(optimiser: torch.optim.Optimizer, loss: Loss, num_rows: int, train: Trai
     return np.asarray(torch.stack(history).cpu().numpy(), np.float32)
 
 
-def optimiser_state(optimiser: torch.optim.Optimizer) -> dict[str, Array]:
+def optimiser_state(optimiser: Adam) -> dict[str, Array]:
     """Return Adam's moments and step counts as arrays, `adam/<parameter>/<name>`."""
-    found: dict[str, Array] = {}
-    for index, values in optimiser.state_dict()["state"].items():
-        for name, value in values.items():
-            found[f"adam/{index}/{name}"] = np.array(value.detach().cpu().numpy())
-    return found
+    return {f"adam/{index}/{name}": np.array(value.cpu().numpy())
+            for index, values in optimiser.state.items() for name, value in values.items()}
 
 
-def restore_optimiser(optimiser: torch.optim.Optimizer, arrays: dict[str, Array]) -> None:
+def restore_optimiser(optimiser: Adam, arrays: dict[str, Array]) -> None:
     """Install what `optimiser_state` returned."""
-    state: dict[int, dict[str, torch.Tensor]] = {}
+    optimiser.state = {}
     for key, array in arrays.items():
         _, index, name = key.split("/")
-        state.setdefault(int(index), {})[name] = torch.from_numpy(np.array(array))
-    whole = optimiser.state_dict()
-    whole["state"] = state
-    optimiser.load_state_dict(whole)
+        device = "cpu" if name == "step" else optimiser.parameters[int(index)].device
+        optimiser.state.setdefault(int(index), {})[name] = torch.from_numpy(np.array(array)).to(device)

@@ -38,11 +38,10 @@ class Products:
     """A modulator's terms, and what all blocks of one step share.
 
     Attributes:
-        w1: [256, F]. gamma_w, beta_w: gamma W1^T and beta W1^T, [heads, 256]. watt_sum: [heads] row sums of W_att.
+        gamma_w, beta_w: gamma W1^T and beta W1^T, [heads, 256]. watt_sum: [heads] row sums of W_att.
     """
 
     terms: Terms
-    w1: torch.Tensor
     gamma_w: torch.Tensor
     beta_w: torch.Tensor
     watt_sum: torch.Tensor
@@ -50,7 +49,8 @@ class Products:
     @staticmethod
     def of(terms: Terms, w1: torch.Tensor) -> Products:
         """Multiply with W1 once per step."""
-        return Products(terms, w1, terms.gamma @ w1.T, terms.beta @ w1.T, terms.watt.sum(1))
+        gamma_w, beta_w = (torch.cat([terms.gamma, terms.beta]) @ w1.T).chunk(2)
+        return Products(terms, gamma_w, beta_w, terms.watt.sum(1))
 
 
 @dataclass
@@ -70,7 +70,8 @@ class Gradients:
 
     def of_terms(self, w1: torch.Tensor) -> Terms:
         """Return the gradients of a modulator's terms."""
-        return Terms(self.gamma + self.gamma_w @ w1, self.beta_w @ w1, self.watt, self.bias)
+        gamma, beta = (torch.cat([self.gamma_w, self.beta_w]) @ w1).chunk(2)
+        return Terms(gamma.add_(self.gamma), beta, self.watt, self.bias)
 
 
 class Rows(Protocol):

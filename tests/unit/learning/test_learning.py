@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.seeding import torch_generator
 from taamctl.learning import device, loop, loss, task_id
+from taamctl.learning.adam import Adam
 from taamctl.learning.params import InferParams, TrainParams
 
 TRAIN = TrainParams(epochs=3, lr=0.01, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1)
@@ -26,7 +29,7 @@ def test_balanced_loss_equals_torch_with_class_weights() -> None:
     assert torch.allclose(plain, functional.cross_entropy(logits, y))
 
 
-def _least_squares(train: TrainParams) -> tuple[torch.Tensor, np.ndarray, torch.optim.Adam]:
+def _least_squares(train: TrainParams) -> tuple[torch.Tensor, np.ndarray, Adam]:
     g = torch.Generator().manual_seed(0)
     x, y = torch.randn(32, 3, generator=g), torch.randn(32, generator=g)
     w = torch.zeros(3, requires_grad=True)
@@ -48,6 +51,35 @@ def test_full_batch_steps_equal_plain_adam() -> None:
     assert not torch.equal(w, batched)
     whole, _, _ = _least_squares(dataclasses.replace(TRAIN, node_batch=32))
     assert torch.equal(w, whole), "one batch of all rows is a full batch"
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_adam_equals_torchs_own_in_every_bit(weight_decay: float) -> None:
+    g = torch.Generator().manual_seed(0)
+    starts, target = [torch.randn(5, 3, generator=g), torch.randn(3, generator=g), torch.randn(2, generator=g)], torch.randn(5, generator=g)
+    results = []
+    for make in (Adam, torch.optim.Adam):
+        ours = [t.clone().requires_grad_() for t in starts]  # the last one never has a gradient
+        optimiser = make(ours, lr=0.05, weight_decay=weight_decay)
+        for _ in range(20):
+            optimiser.zero_grad()
+            ((ours[0] @ ours[1] - target) ** 2).sum().backward()
+            optimiser.step()
+        results.append([t.detach() for t in ours])
+    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+    assert torch.equal(results[0][2], starts[2])
+
+
+def test_training_does_not_import_torchs_compiler() -> None:
+    code = ("import sys, torch\n"
+            "from taamctl.learning.adam import Adam\n"
+            "w = torch.ones(2, requires_grad=True)\n"
+            "optimiser = Adam([w], lr=0.1)\n"
+            "(w ** 2).sum().backward()\n"
+            "optimiser.step()\n"
+            "print('torch._dynamo' in sys.modules, w.tolist())\n")
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.startswith("False"), out.stdout
 
 
 def test_optimiser_state_survives_a_round_trip() -> None:
