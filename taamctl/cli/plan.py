@@ -20,6 +20,7 @@ def command(
     edges: Annotated[int | None, typer.Option("--edges", help="Its edges, as its source counts them.")] = None,
     features: Annotated[int | None, typer.Option("--features", help="Its features per node.")] = None,
     classes: Annotated[int | None, typer.Option("--classes", help="Its classes.")] = None,
+    labelled: Annotated[int | None, typer.Option("--labelled", help="How many of its nodes have a label. Default: all.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False, quiet: common.Quiet = False,
 ) -> None:
     """Say what every stage would take in time, memory and disk, before any of it, and what to change. Exit code 1 where it does not fit."""
@@ -29,7 +30,7 @@ def command(
 
     context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=False, no_wait=False,
                                   quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True)
-    graphs = _graphs(context, datasets, {"--nodes": nodes, "--edges": edges, "--features": features, "--classes": classes})
+    graphs = _graphs(context, datasets, {"--nodes": nodes, "--edges": edges, "--features": features, "--classes": classes}, labelled)
     limit = size(max_memory) if max_memory is not None else 0
     threads = context.params.section("train").threads
     rates = machine.measure(outputs, threads, plan.device_of(context)) if calibrate else costs.REFERENCE.on(threads)
@@ -42,18 +43,18 @@ def command(
         raise typer.Exit(1)
 
 
-def _graphs(context: Any, datasets: list[str] | None, given: dict[str, int | None]) -> tuple[Any, ...]:
+def _graphs(context: Any, datasets: list[str] | None, given: dict[str, int | None], labelled: int | None) -> tuple[Any, ...]:
     """Return the counts of the data sets, or of the graph that the four numbers describe."""
     from taamctl.core.errors import TaamctlError
     from taamctl.pipeline import counts
 
     missing = [option for option, value in given.items() if value is None]
-    if len(missing) == len(given):
+    if len(missing) == len(given) and labelled is None:
         return tuple(counts.of_dataset(context, name) for name in context.params.section("run").datasets)
     if missing or datasets:
         what = "--dataset and counts of another graph at once" if datasets else f"a graph in numbers needs {', '.join(missing)} too"
         raise TaamctlError(what, "such as --nodes 1000000 --edges 9000000 --features 100 --classes 40, without --dataset")
-    return (counts.given(*(int(value or 0) for value in given.values())),)
+    return (counts.given(*(int(value or 0) for value in given.values()), labelled),)
 
 
 def _show(made: dict[str, Any], text: Any) -> None:

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from taamctl.core.types import CSR
+from taamctl.features.backends import BACKENDS
+from taamctl.features.operator import Operator
 from taamctl.pipeline.costs import HIDDEN, MIB, REFERENCE, Rates
 
 BUDGET = 0.12  # seconds for each of the quantities
@@ -39,7 +42,7 @@ def measure(folder: Path, threads: int, device: str = "cpu") -> Rates:
         sparse = _sparse(torch)
     finally:
         torch.set_num_threads(before)
-    near, far = _propagation(torch, GROUP), _propagation(torch, NODES)
+    near, far = _propagation(GROUP), _propagation(NODES)
     return Rates("measured", device, threads, dense, short, sparse, near, far, _copy(), _sort(), _disk(folder))
 
 
@@ -84,9 +87,12 @@ def _sparse(torch: Any) -> float:
     return rate(lambda: a @ b, 2.0 * ROWS * each * HIDDEN)
 
 
-def _propagation(torch: Any, nodes: int) -> float:
-    a, z = _csr(torch, nodes, nodes, EACH), torch.rand(nodes, COLUMNS)
-    return rate(lambda: a @ z, float(nodes * EACH * COLUMNS))
+def _propagation(nodes: int) -> float:
+    """Return edges x columns per second of the default backend's step on a random graph."""
+    indices = np.random.default_rng(0).integers(0, nodes, nodes * EACH, dtype=np.int32)
+    edges = CSR(np.arange(0, nodes * EACH + 1, EACH), indices, np.ones(len(indices), np.float32), (nodes, nodes))
+    step, z = BACKENDS["torch"](Operator(edges, np.full(nodes, float(EACH)))), np.ones((nodes, COLUMNS), np.float32)
+    return rate(lambda: step(z), float(nodes * EACH * COLUMNS))
 
 
 def _copy() -> float:

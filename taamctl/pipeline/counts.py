@@ -36,6 +36,7 @@ class Graph:
         nodes, stored, features, classes: as its META counts them. joined: entries after symmetrising, per stored one.
         filled: share of X that is not 0. directed: used as directed where `split.symmetrize` is `as_released`.
         tasks: how many the graph itself states, or None. share: of edges inside a task (low, middle, high).
+        labelled: share of the nodes that have a label.
         notes: what was assumed, a sentence each.
     """
 
@@ -49,11 +50,15 @@ class Graph:
     directed: bool = False
     tasks: int | None = None
     share: tuple[float, float, float] = SHARE
+    labelled: float = 1.0
     notes: tuple[str, ...] = ()
 
 
-def given(nodes: int, edges: int, features: int, classes: int) -> Graph:
+def given(nodes: int, edges: int, features: int, classes: int, labelled: int | None = None) -> Graph:
     """Return a graph that has not been brought yet.
+
+    Args:
+        labelled: nodes with a label, which the parts are made of; None: all.
 
     Raises:
         TaamctlError: a count that no graph has.
@@ -62,10 +67,15 @@ def given(nodes: int, edges: int, features: int, classes: int) -> Graph:
     for option, (value, least) in counts.items():
         if not least <= value <= MOST:
             raise TaamctlError(f"{option} {value}: no count of a graph", f"a whole number from {least} to {MOST:,}")
-    if classes > nodes:
-        raise TaamctlError(f"--classes {classes} of --nodes {nodes}: more classes than nodes", "check which number is which")
+    known = nodes if labelled is None else labelled
+    if not classes <= known <= nodes:
+        raise TaamctlError(f"--classes {classes}, labelled nodes {known}, --nodes {nodes}: each must be at most the next",
+                           "check which number is which")
     note = "every edge is taken as stored in one direction and used in both; --set split.symmetrize=never counts it as given"
-    return Graph("given", nodes, edges, features, classes, 2.0, 1.0, notes=(note, "features are taken as dense"))
+    notes = (note, "features are taken as dense")
+    if known < nodes:
+        notes = (*notes, "labelled nodes are taken to have their share of all edges to each other (at random they would have its square)")
+    return Graph("given", nodes, edges, features, classes, 2.0, 1.0, labelled=known / nodes, notes=notes)
 
 
 def of_dataset(context: Context, name: str) -> Graph:
@@ -136,7 +146,7 @@ def estimated(graph: Graph, params: SplitParams, hops: int, share: float) -> Cou
     if not tasks:
         raise TaamctlError(f"{graph.classes} classes make no task of {params.classes_per_task}", "lower split.classes_per_task")
     both = params.symmetrize == "always" or (params.symmetrize == "as_released" and not graph.directed)
-    used, in_stream = int(graph.stored * (graph.joined if both else 1.0)), classes / graph.classes
+    used, in_stream = int(graph.stored * (graph.joined if both else 1.0)), classes / graph.classes * graph.labelled
     a, b, c = params.train, params.val, params.test
     rows = int(graph.nodes * in_stream)
     kept = int(used * in_stream * share * (a * a + b * b + c * c))
