@@ -54,7 +54,7 @@ def _graphs(context: Any, datasets: list[str] | None, given: dict[str, int | Non
     if missing or datasets:
         what = "--dataset and counts of another graph at once" if datasets else f"a graph in numbers needs {', '.join(missing)} too"
         raise TaamctlError(what, "such as --nodes 1000000 --edges 9000000 --features 100 --classes 40, without --dataset")
-    return (counts.given(*(int(value or 0) for value in given.values()), labelled),)
+    return (counts.given(**{option.removeprefix("--"): int(value or 0) for option, value in given.items()}, labelled=labelled),)
 
 
 def _show(made: dict[str, Any], text: Any) -> None:

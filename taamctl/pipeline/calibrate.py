@@ -43,7 +43,9 @@ def measure(folder: Path, threads: int, device: str = "cpu") -> Rates:
     finally:
         torch.set_num_threads(before)
     near, far = _propagation(GROUP), _propagation(NODES)
-    return Rates("measured", device, threads, dense, short, sparse, near, far, _copy(), _sort(), _disk(folder))
+    copy = _copy()
+    lanes = _gpu_copy(torch) if device == "cuda" else copy * threads
+    return Rates("measured", device, threads, dense, short, sparse, near, far, copy, lanes, _sort(), _disk(folder))
 
 
 def rate(work: Callable[[], Any], amount: float, budget: float = BUDGET) -> float:
@@ -99,6 +101,17 @@ def _copy() -> float:
     a = np.ones(COPIED // 4, np.float32)
     b = np.empty_like(a)
     return rate(lambda: np.copyto(b, a), float(COPIED))
+
+
+def _gpu_copy(torch: Any) -> float:
+    a = torch.ones(COPIED // 4, device="cuda")
+    b = torch.empty_like(a)
+
+    def work() -> None:
+        b.copy_(a)
+        torch.cuda.synchronize()
+
+    return rate(work, float(COPIED))
 
 
 def _sort() -> float:

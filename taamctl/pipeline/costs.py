@@ -20,10 +20,11 @@ SPLIT_SORTS = 16.0  # sorts of all edges that loading, symmetrising and inducing
 SPLIT_PASSES = 6.0  # times that the raw features are read, hashed or copied
 HASHED = 4e8  # bytes per second of a file or an array that is hashed or read into place
 VECTORS = 12.0  # sparse products with a vector, in columns: a gather of one column costs as much as that many of a block
+PRODUCTS = 1.1  # time of the two products of training over that of the bare ones
 FEATURE_PASSES = 1.2  # times that training goes over N x F floats beside its two products, per epoch
 HIDDEN_PASSES = 16.0  # the same over N x 256 floats
 STEP = 0.0015  # seconds of an optimiser step that no row pays for
-PROBE_STEPS = 60.0  # L-BFGS evaluations of a logistic regression
+PROBE_STEPS, PROBE_START = 60.0, 1.0  # L-BFGS evaluations of a logistic regression; seconds until its library is there
 RIDGE_SOLVES = 12.0  # products of P x P matrices that solving one stage of the closed form amounts to, float64
 INFER_PASSES = 8.0  # times that a query's N x 256 floats are gone over, per stage
 PER_ARTEFACT = 0.05  # seconds to write the smallest artefact
@@ -33,8 +34,8 @@ REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 # --- fitted: memory
 PLAIN, TORCH = 75 * MIB, 260 * MIB  # Python with numpy and h5py; with torch
 SPLIT_EDGE, SPLIT_NODE = 34.0, 60.0  # bytes per entry used, and per node
-MADE_EDGE, MADE_NODE = 28.0, 24.0  # precompute: bytes per edge kept with its operators; per row beside the hops' vectors
-X_COPIES, H_COPIES = 2.0, 1.0  # precompute: raw features held at once; H held at once
+GROUP_ENTRY, GROUP_COPIES = 24.0, 3.0  # precompute: bytes per entry of the group at work; N x columns arrays beside it
+GROUP_FIXED = 64 * MIB  # of a range of edges and a block of rows
 SKEW = 2.0  # time of the longest task over the mean one
 TRAIN_F, TRAIN_HIDDEN = 2.0, 6.0  # training: N x F and N x 256 arrays of the largest task held at once
 
@@ -50,7 +51,8 @@ class Rates:
         dense, dense_bf16: float operations of a dense product in float32 and in bfloat16, with all those threads.
         sparse: float operations of a sparse x dense product, two for every stored value and column.
         near, far: edges x columns of a propagation step whose rows fit the processor's cache, and whose rows do not.
-        copy: bytes that a pass over memory reads and writes.
+        copy: bytes of an array that one thread copies in memory.
+        lanes: bytes of arrays in the cache that all those threads (or a GPU) go over, beside the products.
         sort: keys of 8 bytes sorted, times log2 of their number.
         disk: bytes written to the folder of the artefacts.
     """
@@ -64,17 +66,19 @@ class Rates:
     near: float
     far: float
     copy: float
+    lanes: float
     sort: float
     disk: float
 
     def on(self, threads: int) -> Rates:
         """Return the rates for another number of CPU threads, products in proportion; a GPU's stay."""
         by = 1.0 if self.device == "cuda" else threads / self.threads
-        return replace(self, threads=threads, dense=self.dense * by, dense_bf16=self.dense_bf16 * by, sparse=self.sparse * by)
+        return replace(self, threads=threads, dense=self.dense * by, dense_bf16=self.dense_bf16 * by, sparse=self.sparse * by,
+                       lanes=self.lanes * by)
 
 
-REFERENCE = Rates("reference", "cpu", 2, dense=2.2e11, dense_bf16=2.2e11, sparse=1.6e10, near=2.0e9, far=1.0e9, copy=1.0e10, sort=2.5e9,
-                  disk=6e8)
+REFERENCE = Rates("reference", "cpu", 2, dense=1.9e11, dense_bf16=8e11, sparse=5.6e10, near=5e9, far=2.2e9, copy=2e10, lanes=4e10,
+                  sort=3.2e8, disk=1e9)
 CACHE = 16 * MIB  # bytes of rows that still count as near
 
 
@@ -88,6 +92,7 @@ class Counts:
         features, filled, filled_h: F; share of X, and of H, that is not 0 (1 where stored densely).
         classes, tasks: of the stream.
         train, val, test: rows of the parts. largest: training rows of the largest task.
+        streams: the source gives X a few rows at a time.
     """
 
     nodes: int
@@ -103,6 +108,7 @@ class Counts:
     val: int
     test: int
     largest: int
+    streams: bool = False
 
     @property
     def rows(self) -> int:
@@ -154,7 +160,7 @@ def split(c: Counts, r: Rates) -> Cost:
     """Price `split`: seconds = sorts x E log2 E / sort + passes over X; disk = 4 bytes per edge kept and 32 per row."""
     seconds = SPLIT_SORTS * c.used * math.log2(c.used + 2) / r.sort + SPLIT_PASSES * c.raw / r.copy + c.raw / HASHED
     disk = 4.0 * (c.kept + c.mixed) + 32.0 * c.rows
-    return Cost("split", PLAIN + SPLIT_EDGE * c.used + SPLIT_NODE * c.nodes + 2 * c.raw, disk, PER_ARTEFACT + seconds + disk / r.disk)
+    return Cost("split", PLAIN + SPLIT_EDGE * c.used + SPLIT_NODE * c.nodes + c.raw, disk, PER_ARTEFACT + seconds + disk / r.disk)
 
 
 def stored_x(c: Counts) -> float:
@@ -174,32 +180,43 @@ def propagated(c: Counts, w: Workload, r: Rates) -> float:
 
 
 def precompute(c: Counts, w: Workload, r: Rates) -> Cost:
-    """Price `precompute`: propagation, X gone over per stored hop, H and what is kept written; disk = 4 N F and what is kept beside H.
+    """Price `precompute`, a (task, part) after the other: propagation, X gone over per stored hop, H and what is kept written.
 
-    With a limit memory is the limit, as long as that is more than the edges and one column need (`least`), and X goes through the disk.
+    Memory is X as a whole and the largest group with its rows of X and H; disk is 4 N F and what is kept beside H. With a limit the
+    group's rows lie on the disk, down to what the edges and a few columns need (`least`).
     """
     h, x = 4.0 * c.rows * c.features, c.rows * c.features * (4.0 if c.filled >= 1 else 8.0 * c.filled)
     disk = h + 40.0 * c.rows + 4.0 * 3 * c.tasks * c.features * (w.max_hop + 3)
     disk += (stored_x(c) if w.store_x else 0) + (stored_edges(c) if w.store_edges else 0)
     seconds = PER_ARTEFACT + propagated(c, w, r) + (w.max_hop + 4) * 2 * x / r.copy + c.raw / HASHED + disk / HASHED + disk / r.disk
-    memory = least(c, w) + c.raw + X_COPIES * x + H_COPIES * h + 8.0 * c.rows * min(c.features, COLUMNS)
+    memory = TORCH + c.raw + 28.0 * c.rows + group(c, w, min(c.features, COLUMNS)) + 8.0 * c.largest * c.features
     if w.limit and w.limit < memory:
         memory, seconds = max(float(w.limit), least(c, w)), seconds + 2 * (h + x) / r.disk
     return Cost("precompute", memory, disk, seconds)
 
 
+def group(c: Counts, w: Workload, columns: int) -> float:
+    """Return the bytes of the largest (task, part) at work: its edges with the operator, a vector per hop, and so many columns.
+
+    All kept edges are taken to lie in training parts, which is where most of them are.
+    """
+    edges = c.kept * c.largest / max(1, c.train) + c.largest
+    return GROUP_FIXED + GROUP_ENTRY * edges + c.largest * (8.0 * (2 * (w.max_hop + 3) + 8) + 4.0 * GROUP_COPIES * columns)
+
+
 def least(c: Counts, w: Workload) -> float:
-    """Return the bytes that `precompute` needs whatever is streamed: the edges with their operators, and a vector per hop."""
-    return TORCH + MADE_EDGE * c.kept + (MADE_NODE + 8.0 * (w.max_hop + 1)) * c.rows
+    """Return the bytes that `precompute` needs whatever goes through the disk; X counts where its source has to be read as a whole."""
+    return TORCH + (0.0 if c.streams else c.raw) + 28.0 * c.rows + group(c, w, min(c.features, 8))
 
 
-def epoch(rows: float, c: Counts, r: Rates, classes: float) -> float:
+def epoch(rows: float, c: Counts, r: Rates, classes: float, *, sparse: bool = True) -> float:
     """Return the seconds of one pass over `rows`: two products with W1 (2 x 2 N F 256, or over the stored values of a sparse H, if
-    that is less), the tail (6 N 256 C), and the memory gone over."""
-    products = 4.0 * rows * c.features * HIDDEN
-    fast = min(products / r.dense, products * c.filled_h / r.sparse) if r.device == "cpu" else products / r.dense
+    that is less and the method can), the tail (6 N 256 C), and the memory gone over."""
+    products = 4.0 * rows * c.features * HIDDEN * PRODUCTS
+    filled = c.filled_h if sparse and r.device == "cpu" and c.filled_h / r.sparse < 1 / r.dense else 1.0
+    fast = products * filled / r.sparse if filled < 1 else products / r.dense
     tail = 6.0 * rows * HIDDEN * classes / r.dense
-    return fast + tail + 4.0 * rows * (FEATURE_PASSES * c.features * c.filled_h + HIDDEN_PASSES * HIDDEN) / r.copy
+    return fast + tail + 4.0 * rows * (FEATURE_PASSES * c.features * filled + HIDDEN_PASSES * HIDDEN) / r.lanes
 
 
 def net_bytes(c: Counts) -> float:
@@ -217,7 +234,7 @@ def train_modulated(c: Counts, w: Workload, r: Rates) -> Cost:
 def train_net(c: Counts, w: Workload, r: Rates, stages: str = "") -> Cost:
     """Price a trainable net over the stream (`stages` empty), or anew on all tasks: after the `last` one, or after `all` of them."""
     share = {"": 1.0, "last": 1.0, "all": (c.tasks + 1) / 2}[stages]
-    seconds = w.epochs * epoch(c.train * share, c, r, c.classes / 2) + STEP * w.epochs * (1 if stages == "last" else c.tasks)
+    seconds = w.epochs * epoch(c.train * share, c, r, c.classes / 2, sparse=False) + STEP * w.epochs * (1 if stages == "last" else c.tasks)
     return Cost("train", _train_memory(c, w, c.train if stages else c.largest), net_bytes(c), seconds)
 
 
@@ -225,7 +242,7 @@ def train_probe(c: Counts, w: Workload, r: Rates) -> Cost:
     """Price a logistic regression per task: L-BFGS steps x 4 N F C_k in float64, half as fast."""
     per_task = max(1.0, c.classes / max(1, c.tasks))
     work = PROBE_STEPS * c.train * c.features * (4.0 * per_task / (r.dense / 2) + 2 * 8.0 / r.copy)
-    return Cost("train", TORCH + 200 * MIB + 16.0 * c.largest * c.features, 4.0 * c.classes * c.features, PER_ARTEFACT + work)
+    return Cost("train", TORCH + 200 * MIB + 16.0 * c.largest * c.features, 4.0 * c.classes * c.features, PROBE_START + work)
 
 
 def train_ridge(c: Counts, w: Workload, r: Rates, width: int, views: int) -> Cost:

@@ -36,7 +36,7 @@ class Graph:
         nodes, stored, features, classes: as its META counts them. joined: entries after symmetrising, per stored one.
         filled: share of X that is not 0. directed: used as directed where `split.symmetrize` is `as_released`.
         tasks: how many the graph itself states, or None. share: of edges inside a task (low, middle, high).
-        labelled: share of the nodes that have a label.
+        labelled: share of the nodes that have a label. streams: its source gives X a few rows at a time.
         notes: what was assumed, a sentence each.
     """
 
@@ -51,6 +51,7 @@ class Graph:
     tasks: int | None = None
     share: tuple[float, float, float] = SHARE
     labelled: float = 1.0
+    streams: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -72,10 +73,10 @@ def given(nodes: int, edges: int, features: int, classes: int, labelled: int | N
         raise TaamctlError(f"--classes {classes}, labelled nodes {known}, --nodes {nodes}: each must be at most the next",
                            "check which number is which")
     note = "every edge is taken as stored in one direction and used in both; --set split.symmetrize=never counts it as given"
-    notes = (note, "features are taken as dense")
+    notes: tuple[str, ...] = (note, "features are taken as dense")
     if known < nodes:
         notes = (*notes, "labelled nodes are taken to have their share of all edges to each other (at random they would have its square)")
-    return Graph("given", nodes, edges, features, classes, 2.0, 1.0, labelled=known / nodes, notes=notes)
+    return Graph("given", nodes, edges, features, classes, 2.0, 1.0, labelled=known / nodes, streams=True, notes=notes)
 
 
 def of_dataset(context: Context, name: str) -> Graph:
@@ -90,7 +91,7 @@ def of_dataset(context: Context, name: str) -> Graph:
     if "part" in getattr(module, "STATES", ()):
         notes = (*notes, "the graph states its parts; they are taken to follow split.train, val and test")
     return Graph(name, meta.nodes, meta.edges, meta.features, meta.classes, joined, filled, meta.directed,
-                 getattr(module, "TASKS", None), notes=notes)
+                 getattr(module, "TASKS", None), streams=hasattr(module, "features"), notes=notes)
 
 
 def _generated(module: Any, name: str, own: Any) -> Graph:
@@ -101,7 +102,7 @@ def _generated(module: Any, name: str, own: Any) -> Graph:
     nodes, edges, features, classes = sizes
     inside = float(getattr(own, "homophily", SHARE[1]))
     spread = (inside, min(1.0, inside + 0.1 * (1 - inside)), min(1.0, inside + 0.3 * (1 - inside)))
-    return Graph(name, nodes, edges, features, classes, 2.0, 1.0, share=spread)
+    return Graph(name, nodes, edges, features, classes, 2.0, 1.0, share=spread, streams=hasattr(module, "features"))
 
 
 def _looked_at(file: Path, nodes: int, features: int) -> tuple[float, float]:
@@ -153,7 +154,7 @@ def estimated(graph: Graph, params: SplitParams, hops: int, share: float) -> Cou
     train, val = int(rows * a), int(rows * b)
     return Counts(nodes=graph.nodes, used=used, kept=kept, mixed=int(used * in_stream * (b * b + c * c)), features=graph.features,
                   filled=graph.filled, filled_h=reach(graph.filled, kept / max(1, rows), hops), classes=classes, tasks=tasks, train=train,
-                  val=val, test=rows - train - val, largest=int(min(train, LARGEST * train / tasks)))
+                  val=val, test=rows - train - val, largest=int(min(train, LARGEST * train / tasks)), streams=graph.streams)
 
 
 def exact(graph: Graph, file: Path, hops: int) -> Counts:
@@ -169,13 +170,19 @@ def exact(graph: Graph, file: Path, hops: int) -> Counts:
     kept = int(table[:, 1].sum())
     return Counts(nodes=graph.nodes, used=int(used), kept=kept, mixed=int(mixed), features=graph.features, filled=graph.filled,
                   filled_h=reach(graph.filled, kept / max(1, sum(rows)), hops), classes=int(bounds[-1, 1]), tasks=len(bounds),
-                  train=rows[0], val=rows[1], test=rows[2], largest=int(table[::3, 0].max()))
+                  train=rows[0], val=rows[1], test=rows[2], largest=int(table[::3, 0].max()), streams=graph.streams)
 
 
 def split_file(context: Context, name: str, params: Any) -> Path | None:
-    """Return the split artefact where there is one that was made with these parameters of `split` and of the data set."""
+    """Return the split artefact where there is one that was made with these parameters of `split` and of the data set.
+
+    One that cannot be read, or that another version wrote, is made anew by a run, so it counts as not there.
+    """
     file = context.layout.file("split", name)
     if not file.is_file():
         return None
-    with Artefact(file, "split") as made:
-        return file if made.params == params else None
+    try:
+        with Artefact(file, "split") as made:
+            return file if made.params == params else None
+    except TaamctlError:
+        return None

@@ -52,12 +52,13 @@ def test_training_counts_every_row_once_per_epoch_however_many_tasks_there_are()
 
 
 def test_the_two_products_are_the_price_of_an_epoch_where_nothing_else_takes_time() -> None:
-    free = replace(REFERENCE, copy=float("inf"))
-    assert costs.epoch(1000, COUNTS, free, 0) == pytest.approx(4 * 1000 * 100 * 256 / REFERENCE.dense)
+    free = replace(REFERENCE, lanes=float("inf"))
+    assert costs.epoch(1000, COUNTS, free, 0) == pytest.approx(costs.PRODUCTS * 4 * 1000 * 100 * 256 / REFERENCE.dense)
     assert costs.epoch(1000, COUNTS, free, 10) - costs.epoch(1000, COUNTS, free, 0) == pytest.approx(6 * 1000 * 256 * 10 / REFERENCE.dense)
-    assert costs.epoch(1000, SPARSE, free, 0) == pytest.approx(4 * 1000 * 4000 * 256 * 0.02 / REFERENCE.sparse)
+    assert costs.epoch(1000, SPARSE, free, 0) == pytest.approx(costs.PRODUCTS * 4 * 1000 * 4000 * 256 * 0.02 / REFERENCE.sparse)
     on_gpu = replace(free, device="cuda")
-    assert costs.epoch(1000, SPARSE, on_gpu, 0) == pytest.approx(4 * 1000 * 4000 * 256 / REFERENCE.dense)
+    dense = costs.epoch(1000, SPARSE, free, 0, sparse=False)
+    assert costs.epoch(1000, SPARSE, on_gpu, 0) == dense == pytest.approx(costs.PRODUCTS * 4 * 1000 * 4000 * 256 / REFERENCE.dense)
 
 
 def test_propagation_is_linear_in_hops_and_edges() -> None:
@@ -84,6 +85,7 @@ def test_a_limit_bounds_precompute_down_to_what_it_cannot_do_without() -> None:
     assert limited.memory == between and limited.seconds > whole.seconds and limited.disk == whole.disk
     assert costs.precompute(COUNTS, replace(WORK, limit=1 << 20), REFERENCE).memory == least
     assert costs.precompute(COUNTS, replace(WORK, limit=1 << 45), REFERENCE) == whole
+    assert least - costs.least(replace(COUNTS, streams=True), WORK) == COUNTS.raw
 
 
 def test_batches_take_less_memory_and_more_steps() -> None:
@@ -94,7 +96,7 @@ def test_batches_take_less_memory_and_more_steps() -> None:
 
 
 def test_learning_from_all_tasks_at_every_stage_costs_half_the_stages_more() -> None:
-    last, every = (costs.train_net(COUNTS, WORK, replace(REFERENCE, copy=1e30), s).seconds - costs.STEP * 200 * n
+    last, every = (costs.train_net(COUNTS, WORK, replace(REFERENCE, lanes=1e30), s).seconds - costs.STEP * 200 * n
                    for s, n in (("last", 1), ("all", COUNTS.tasks)))
     assert every == pytest.approx(last * (COUNTS.tasks + 1) / 2)
     assert costs.train_net(COUNTS, WORK, REFERENCE, "last").memory > costs.train_net(COUNTS, WORK, REFERENCE).memory
@@ -135,7 +137,7 @@ def test_a_machine_is_measured_and_nothing_stays(tmp_path: Any) -> None:
     rates = calibrate.measure(tmp_path / "not" / "there", 1)
     assert list(tmp_path.iterdir()) == [] and torch.get_num_threads() == before
     assert (rates.source, rates.device, rates.threads) == ("measured", "cpu", 1)
-    assert all(getattr(rates, name) > 0 for name in ("dense", "dense_bf16", "sparse", "near", "far", "copy", "sort", "disk"))
+    assert all(getattr(rates, name) > 0 for name in ("dense", "dense_bf16", "sparse", "near", "far", "copy", "lanes", "sort", "disk"))
 
 
 def test_a_folder_that_cannot_be_written_gets_the_reference_rate(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

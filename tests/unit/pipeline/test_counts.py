@@ -133,6 +133,10 @@ def test_a_split_that_is_there_is_counted_and_one_of_other_parameters_is_not(tmp
     recorded = {"dataset": context.params.tree["datasets"]["synthetic"], "split": context.asked("split")}
     file = counts.split_file(context, "synthetic", recorded)
     assert file is not None and counts.split_file(context, "synthetic", {**recorded, "split": {}}) is None
+    broken = tmp_path / "outputs" / "split" / "other" / "split.h5"
+    broken.parent.mkdir()
+    broken.write_bytes(file.read_bytes()[:1000])
+    assert counts.split_file(context, "other", recorded) is None
     graph = counts.of_dataset(context, "synthetic")
     exact, guess = counts.exact(graph, file, 2), counts.estimated(graph, context.params.section("split"), 2, graph.share[1])
     assert (exact.used, exact.classes, exact.tasks, exact.rows) == (guess.used, guess.classes, guess.tasks, guess.rows)
