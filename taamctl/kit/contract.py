@@ -222,6 +222,25 @@ def independent_methods_do_not_care_for_order(case: Case) -> str | None:
     return None
 
 
+def cumulative_methods_keep_their_logits(case: Case) -> str | None:
+    """A method that says that later tasks change no logit is right: a stage's logits are the first columns of the last stage's."""
+    method, states = case.learned
+    if not method.cumulative:
+        return "not declared cumulative"
+    shared = method.shared()
+    asked = [(stage, j) for stage in range(len(states)) for j in range(stage + 1)]
+    early = []
+    for stage, j in asked:
+        method.load(shared, states[:stage + 1])
+        early.append(method.logits(case.query(j), j))
+    method.load(shared, states)
+    for (stage, j), before in zip(asked, early, strict=True):
+        after = method.logits(case.query(j), j)[:, :before.shape[1]]
+        assert torch.allclose(before, after, rtol=1e-4, atol=1e-5), \
+            f"the logits of task {j} after stage {stage} are changed by later tasks; leave `cumulative` false"
+    return None
+
+
 def methods_learn(case: Case) -> str | None:
     """On separable classes, a task's training nodes are classified right within it, once it is learned; and for good if independent."""
     if case.facts.family in MAY_FAIL:
@@ -250,8 +269,8 @@ CHECKS: tuple[Check, ...] = (
     results_do_not_depend_on_the_global_random_state, state_round_trip_gives_the_same_predictions,
     predictions_stay_in_their_scope_and_among_seen_classes, node_order_of_a_query_does_not_matter, queries_leave_no_trace,
     a_class_with_one_node_and_a_task_with_one_class, resuming_equals_going_through, a_new_object_per_stage_changes_nothing,
-    stages_know_only_their_states, memory_is_what_is_declared, independent_methods_do_not_care_for_order, methods_learn,
-    stored_counts_are_whole_and_positive,
+    stages_know_only_their_states, memory_is_what_is_declared, independent_methods_do_not_care_for_order,
+    cumulative_methods_keep_their_logits, methods_learn, stored_counts_are_whole_and_positive,
 )
 
 

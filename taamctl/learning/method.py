@@ -83,6 +83,11 @@ class Method(ABC):
         return False
 
     @property
+    def cumulative(self) -> bool:
+        """Tell whether later tasks change no logit: those of a stage are the first columns of the last stage's, under the same task."""
+        return False
+
+    @property
     def scope(self) -> str:
         """Return the logit scope that the method's headline number uses."""
         return "all_seen"
@@ -149,7 +154,10 @@ class Method(ABC):
             task_id: the inferred task (or the given one).
         """
         with torch.no_grad():
-            logits = self.logits(query, task_id)
+            return self.scopes(self.logits(query, task_id), task_id)
+
+    def scopes(self, logits: torch.Tensor, task_id: int) -> Prediction:
+        """Return the classes that logits [N, seen] predict in every logit scope."""
         low, high = self.info.bounds[task_id]
         return Prediction({"all_seen": logits.argmax(1), "up_to_task": logits[:, :high].argmax(1),
                            "task_only": logits[:, low:high].argmax(1) + low})

@@ -59,6 +59,11 @@ class ModulatedMethod(Method):
         return self._rows == "none" or self._range == "new_classes"
 
     @property
+    def cumulative(self) -> bool:
+        """Tell whether later tasks change no logit: a modulator and the rows of a task stay as they were learned."""
+        return True
+
+    @property
     def scope(self) -> str:
         """Return the profile's logit scope."""
         return self._scope

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
-from taamctl.core.types import SCOPES, Array, QueryGraph
+from taamctl.core.types import SCOPES, Array, Prediction, QueryGraph
 from taamctl.learning import task_id
 from taamctl.learning.method import Method, State
 from taamctl.learning.params import InferParams
+
+Predicted = tuple[int, int, Prediction]  # stage, query graph, what is predicted
 
 
 def predict_stream(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array) -> dict[str, Array]:
@@ -23,6 +25,14 @@ def predict_stream(method: Method, states: Sequence[State], queries: Sequence[Qu
     """
     ends = np.cumsum([len(q.h) for q in queries])
     out = {scope: np.full((len(queries), int(ends[-1])), -1, np.int32) for scope in SCOPES}
+    for stage, j, made in (_from_the_last if method.cumulative else _stage_by_stage)(method, states, queries, choice):
+        for scope in SCOPES:
+            out[scope][stage, ends[j] - len(queries[j].h):ends[j]] = made.labels[scope].cpu().numpy()
+    return out
+
+
+def _stage_by_stage(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array) -> Iterator[Predicted]:
+    """Load every stage's model and ask it about every task seen: T^2 / 2 query graphs."""
     shared = method.shared()
     for stage in range(len(queries)):
         if not method.trains(stage):
@@ -30,12 +40,23 @@ def predict_stream(method: Method, states: Sequence[State], queries: Sequence[Qu
         method.load(shared, states[:stage + 1])
         for j in range(stage + 1):
             chosen = int(choice[stage, j])
-            if chosen < 0 or not len(queries[j].h):
+            if chosen >= 0 and len(queries[j].h):
+                yield stage, j, method.predict(queries[j], chosen)
+
+
+def _from_the_last(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array) -> Iterator[Predicted]:
+    """Ask the last model alone, once per query graph and chosen task: an earlier stage's logits are its first columns."""
+    method.load(method.shared(), states)
+    for j, query in enumerate(queries):
+        logits: dict[int, torch.Tensor] = {}
+        for stage in range(j, len(queries)):
+            chosen = int(choice[stage, j])
+            if chosen < 0 or not len(query.h):
                 continue
-            made = method.predict(queries[j], chosen)
-            for scope in SCOPES:
-                out[scope][stage, ends[j] - len(queries[j].h):ends[j]] = made.labels[scope].cpu().numpy()
-    return out
+            if chosen not in logits:
+                with torch.no_grad():
+                    logits[chosen] = method.logits(query, chosen)
+            yield stage, j, method.scopes(logits[chosen][:, :method.info.bounds[stage][1]], chosen)
 
 
 def predict_legacy(method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array) -> Array:

@@ -47,6 +47,11 @@ class Method(ModulatedMethod):
         """Tell whether tasks are independent: a shared modulator goes on from the task before."""
         return self.params.modulator == "last"
 
+    @property
+    def cumulative(self) -> bool:
+        """Tell whether later tasks change no logit: they do, the newest modulator is used for all."""
+        return False
+
     def draw(self, generator: torch.Generator) -> modulators.Weights:
         """Draw a low-rank modulator."""
         p = self.params

@@ -21,7 +21,7 @@ from taamctl.models.backbones import SLOPE
 from taamctl.models.layer import Gradients, Products, Rows, Terms, dense_rows, sparse_rows
 
 ELEMENTS, LEAST, MOST = 1 << 18, 256, 1024  # of a block on a CPU: it stays in the cache, and has rows enough for a fast product
-SPARSE = 0.15  # share of entries that are not zero under which sparse products win on a CPU; tests/benchmarks measures it
+SPARSE = 0.25  # share of entries that are not zero under which sparse products win on a CPU; tests/benchmarks measures it
 Map = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 
 

@@ -164,6 +164,18 @@ def test_who_keeps_more_than_allowed_is_caught(cheater: Any, check: Check, words
         check(Case(cheater))
 
 
+class ChangesItsMind(SequentialMethod):
+    """Train one net further on every task, and say that no logit changes. Source: here."""
+
+    facts: ClassVar[Facts] = HONEST
+    cumulative = True  # type: ignore[assignment]
+
+
+def test_who_says_that_logits_stay_and_changes_them_is_caught() -> None:
+    with pytest.raises(AssertionError, match="are changed by later tasks; leave `cumulative` false"):
+        contract.cumulative_methods_keep_their_logits(Case(plugin(ChangesItsMind)))
+
+
 def test_training_itself_refuses_what_is_hoarded_in_states() -> None:
     toy = Case(plugin(InTheMemory, Budget, DEFAULTS={"budget": 5}))
     nothing = SimpleNamespace(load=lambda stage: None, save=lambda *a: None)

@@ -1,0 +1,63 @@
+"""Whole processes from raw data to metrics: CPU seconds, wall seconds and peak memory of `taamctl run`, imports included."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+BFLOAT = ("--set", "methods.taam.precision=bfloat16")
+PRESETS = {f"synthetic {p}": ("synthetic", "--set", f"datasets.synthetic.preset={p}") for p in ("tiny", "arxiv", "products")}
+SMALL = ("citeseer", "photo", "computer", "debian", "synthetic tiny", "synthetic arxiv")
+
+
+def run(folder: Path, dataset: str, more: tuple[str, ...] = (), method: str = "taam", seed: int = 1) -> dict[str, Any] | None:
+    """Run one process and return its cost and its accuracy; None where it fails, such as for data that are not there."""
+    name, *extra = PRESETS.get(dataset, (dataset,))
+    call = [sys.executable, "-m", "taamctl", "run", "--dataset", name, *extra, "--method", method, "--seed", str(seed), "--json", "--quiet",
+            "--outputs", str(folder), "--set", "report.pictures=false", *more]
+    out, began = folder / "result.json", time.perf_counter()
+    with out.open("w") as result, (folder / "log.txt").open("w") as log:
+        child = os.posix_spawn(sys.executable, call, dict(os.environ), file_actions=[
+            (os.POSIX_SPAWN_DUP2, result.fileno(), 1), (os.POSIX_SPAWN_DUP2, log.fileno(), 2)])
+        _, status, used = os.wait4(child, 0)
+    if status:
+        print(f"  {dataset}: {(folder / 'log.txt').read_text().strip()[-300:]}")
+        return None
+    (row,) = json.loads(out.read_text())
+    return {"cpu_s": round(used.ru_utime + used.ru_stime, 2), "wall_s": round(time.perf_counter() - began, 2),
+            "peak_mib": round(used.ru_maxrss / 1024), "aa": round(100 * row["aa"], 2), "stages": _stages(folder)}
+
+
+def _stages(folder: Path) -> dict[str, float]:
+    """Return CPU seconds of every stage, from their records."""
+    records = [json.loads(p.read_text()) for p in folder.rglob("*.provenance.json")]
+    return {r["stage"]: round(r["cost"]["cpu_s"], 2) for r in records}
+
+
+def whole(datasets: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Return, per data set, the first run, and over its cached features a second seed and another method; and one run in bfloat16."""
+    out: dict[str, dict[str, Any]] = {}
+    for dataset in datasets:
+        with tempfile.TemporaryDirectory() as root:
+            first, other = Path(root) / "first", Path(root) / "bfloat16"
+            first.mkdir()
+            other.mkdir()
+            plan = {"float32": (first, {}), "second seed": (first, {"seed": 2}), "finetune": (first, {"method": "finetune"}),
+                    "bfloat16": (other, {"more": BFLOAT})}
+            if dataset == "synthetic products":  # minutes each
+                plan = {"float32": plan["float32"]}
+            stamps = set()
+            for name, (folder, how) in plan.items():
+                cost = run(folder, dataset, **how)
+                if cost is None:
+                    break
+                out[f"{dataset}, {name}"] = cost
+                stamps |= {p.stat().st_mtime_ns for p in first.rglob("features.h5")}
+            if stamps:
+                out[f"{dataset}, propagated"] = {"times": len(stamps)}
+    return out
