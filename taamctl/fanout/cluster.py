@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from taamctl.core.errors import TaamctlError
 if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
-PATIENCE = 8  # seconds to reach a scheduler
+PATIENCE = 6  # seconds to reach a scheduler
 
 
 @contextmanager
@@ -50,14 +51,25 @@ def _require_dask() -> None:
 
 
 def _reach(scheduler: str) -> Any:
+    """Return a client. Who answers is asked first: a client that finds no scheduler does not end in time."""
     from distributed import Client
 
+    hint = "look whether it runs and can be reached from here; its log names its address, such as tcp://HOST:8786"
     try:
-        return Client(scheduler, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:  # ValueError: no address
-        reason = "" if isinstance(error, TimeoutError) or "imed out" in str(error) else f" ({error})"
-        raise TaamctlError(f"no Dask scheduler answers at {scheduler}{reason}",
-                           "look whether it runs and can be reached from here; its log names its address") from None
+        who = asyncio.run(asyncio.wait_for(_who_answers(scheduler), PATIENCE))
+    except (OSError, ValueError, AttributeError, MemoryError):  # nobody; no address; a stranger, whose bytes may read as a length
+        raise TaamctlError(f"no Dask scheduler answers at {scheduler}", hint) from None
+    if who != "Scheduler":
+        raise TaamctlError(f"what answers at {scheduler} is a Dask {who}, not a scheduler", hint)
+    return Client(scheduler, timeout=PATIENCE, set_as_default=False)
+
+
+async def _who_answers(address: str) -> str:
+    from distributed import Security
+    from distributed.core import rpc
+
+    async with rpc(address, timeout=PATIENCE, connection_args=Security().get_connection_args("client")) as other:
+        return str((await other.identity())["type"])
 
 
 def _await_a_worker(context: Context, client: Any, scheduler: str) -> None:

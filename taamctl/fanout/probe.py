@@ -80,8 +80,8 @@ def _version_faults(expected: Expected) -> list[tuple[str, str]]:
 def _code_faults(expected: Expected) -> list[tuple[str, str]]:
     try:
         same = provenance.code_digest(expected.code) == expected.digest
-    except TaamctlError as error:  # another package's method is not there
-        return [(f"lacks what is to run: {error.message}", AGAIN)]
+    except (TaamctlError, OSError) as error:  # the package of a method is not there
+        return [(f"lacks what is to run ({error})", AGAIN)]
     return [] if same else [(f"runs other code in {', '.join(expected.code)}", AGAIN)]
 
 
@@ -110,7 +110,7 @@ def _device_faults(expected: Expected) -> list[tuple[str, str]]:
     try:
         devices.resolve(expected.device)
     except TaamctlError as error:
-        return [(error.message, "start the workers where there is such a device, or set train.device to cpu")]
+        return [(f"cannot train: {error.message}", "start the workers where there is such a device, or set train.device to cpu")]
     return []
 
 

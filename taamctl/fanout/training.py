@@ -47,7 +47,8 @@ class Stream:
     def record(self) -> dict[str, Any]:
         """Return what the sidecar says of the work: seconds over all units, and the peak memory of the largest worker."""
         total = {name: round(sum(c[name] for c in self.costs), 3) for name in ("wall_s", "cpu_s")}
-        return {"executor": "dask", "cost": {**total, "peak_memory_mib": max(c["peak_memory_mib"] for c in self.costs)}}
+        peak = max(c["peak_memory_mib"] for c in self.costs)
+        return {"executor": "dask", "resumed_tasks": len(self.stages) - len(self.costs), "cost": {**total, "peak_memory_mib": peak}}
 
 
 def learn(client: Any, context: Context, runs: Iterable[Run]) -> dict[Run, dict[str, Any]]:

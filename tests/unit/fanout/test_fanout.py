@@ -1,0 +1,280 @@
+"""Training on a Dask cluster of two worker processes: the bytes of a local run, whatever dies on the way.
+
+A method of another package goes along, so that workers have to find it too; it can be told to kill its worker, or to refuse.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from taamctl.stages import train
+
+from taamctl.cli import common
+from taamctl.cli.run import walk_to_eval
+from taamctl.core import registry
+from taamctl.core.errors import TaamctlError
+from taamctl.core.progress import Progress
+from taamctl.fanout import cluster as clusters
+from taamctl.fanout import probe, training
+from taamctl.runtime.artefacts import read_json
+from taamctl.runtime.job import Context
+from taamctl.runtime.layout import FILES
+
+distributed = pytest.importorskip("distributed", reason="needs the dask extra")
+
+METHODS, SEEDS = ("taam", "ergnn", "trapped"), (1, 2)  # tasks side by side; one after the other, rows kept; of another package
+TRAPPED = '''
+    import os, signal
+    from dataclasses import dataclass
+    from pathlib import Path
+
+    from taamctl.core.errors import TaamctlError
+    from taamctl.core.spec import param
+    from taamctl.learning.sequential import SequentialMethod
+    from taamctl.methods import finetune
+
+
+    @dataclass(frozen=True)
+    class Params:
+        folder: str = param("where it looks what to do")
+
+
+    DEFAULTS = {"folder": "/nowhere"}
+
+
+    class Method(finetune.Method):
+        """Finetuning that does what files say. Source: none."""
+
+        def learn(self, tasks, *more):
+            told = Path(self.params.folder)
+            if tasks[-1].task.index == 2 and (told / "die").is_file():
+                (told / "die").unlink()
+                os.kill(os.getpid(), signal.SIGKILL)
+            if tasks[-1].task.index == 1 and (told / "refuse").is_file():
+                with (told / "refuse").open("a") as said:
+                    said.write("no\\n")
+                raise TaamctlError("this is no method", "choose another one")
+            return super().learn(tasks, *more)
+'''
+
+
+class Counting(Progress):
+    """Progress that counts units, and can interrupt as Ctrl-C does."""
+
+    def __init__(self, stop_after: int = 10_000) -> None:
+        self.total, self.done, self._stop_after = 0, 0, stop_after
+
+    def start(self, label: str, total: int) -> None:
+        if label.startswith("train on"):
+            self.total, self.done = total, 0
+
+    def advance(self, steps: int = 1) -> None:
+        self.done += steps
+        if self.total and self.done >= self._stop_after:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the folder that the method `trapped` looks into; the method is installed for this module."""
+    folder = tmp_path_factory.mktemp("trapped")
+    (folder / "trapped.py").write_text(textwrap.dedent(TRAPPED))
+    (folder / "trapped-1.0.dist-info").mkdir()
+    (folder / "trapped-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: trapped\nVersion: 1.0\n")
+    (folder / "trapped-1.0.dist-info" / "entry_points.txt").write_text("[taamctl.methods]\ntrapped = trapped\n")
+    sys.path.insert(0, str(folder))
+    registry.offers.cache_clear()
+    yield folder
+    sys.path.remove(str(folder))
+    registry.offers.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def cluster(told: Path) -> Iterator[Any]:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None) as made:
+        yield made
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster, set_as_default=False) as made:
+        made.wait_for_workers(2)
+        yield made
+
+
+def context(outputs: Path, told: Path, *, methods: tuple[str, ...] = METHODS, seeds: tuple[int, ...] = SEEDS,
+            progress: Progress | None = None, force: bool = False) -> Context:
+    made = common.make_context(params=None, overrides=["train.epochs=5", "train.threads=1", f"methods.trapped.folder={told}"],
+                               outputs=outputs, data_root=None, force=force, no_wait=False, quiet=True, datasets=["synthetic"],
+                               methods=list(methods), seeds=list(seeds), check_methods=True)
+    return replace(made, progress=progress or Progress())
+
+
+def made_of(outputs: Path) -> dict[str, bytes]:
+    """Return the bytes of everything that training, inference and evaluation made."""
+    return {str(p.relative_to(outputs)): p.read_bytes() for stage in ("train", "infer", "eval") for name in FILES[stage]
+            for p in sorted((outputs / stage).rglob(name))}
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory, told: Path) -> dict[str, bytes]:
+    outputs = tmp_path_factory.mktemp("local") / "outputs"
+    walk_to_eval(context(outputs, told))
+    made = made_of(outputs)
+    assert len(made) == len(METHODS) * len(SEEDS) * 6
+    return made
+
+
+def left(outputs: Path) -> list[Path]:
+    return sorted((outputs / ".checkpoints").rglob("task-*.h5"))
+
+
+def test_the_bytes_are_those_of_a_local_run_whatever_dies(client: Any, local: dict[str, bytes], told: Path, tmp_path: Path) -> None:
+    """A worker dies in the middle; this process is stopped in the middle and starts again; then all is there."""
+    (told / "die").touch()
+    progress = Counting(stop_after=12)
+    with pytest.raises(KeyboardInterrupt):
+        walk_to_eval(context(tmp_path, told, progress=progress), client)
+    kept = len(left(tmp_path))
+    assert progress.total == 30 and kept == 12
+    again = Counting()
+    walk_to_eval(context(tmp_path, told, progress=again), client)
+    assert again.total == 30 - kept
+    assert not (told / "die").exists(), "no worker died"
+    assert made_of(tmp_path) == local
+    assert left(tmp_path) == []
+    record = read_json(tmp_path / "train" / "synthetic" / "taam" / "seed-2" / "train.h5.provenance.json")
+    assert record["facts"]["executor"] == "dask" and record["cost"]["wall_s"] > 0
+    idle = Counting()
+    walk_to_eval(context(tmp_path, told, progress=idle), client)
+    assert idle.total == 0
+
+
+def test_force_learns_everything_again(client: Any, local: dict[str, bytes], told: Path, tmp_path: Path) -> None:
+    for force in (False, True):
+        progress = Counting()
+        walk_to_eval(context(tmp_path, told, methods=("taam",), progress=progress, force=force), client)
+        assert progress.total == 10
+    assert made_of(tmp_path) == {path: data for path, data in local.items() if "/taam/" in path}
+
+
+def test_what_a_method_refuses_is_told_once_and_not_tried_again(client: Any, told: Path, tmp_path: Path) -> None:
+    (told / "refuse").touch()
+    try:
+        with pytest.raises(TaamctlError, match="this is no method") as error:
+            walk_to_eval(context(tmp_path, told, methods=("trapped",), seeds=(1,)), client)
+        assert error.value.hint == "choose another one"
+        assert (told / "refuse").read_text() == "no\n"
+    finally:
+        (told / "refuse").unlink()
+    assert [p.name for p in left(tmp_path)] == ["task-000.h5"]
+
+
+def test_a_unit_that_kills_worker_after_worker_is_named(client: Any, cluster: Any, told: Path, tmp_path: Path) -> None:
+    (told / "die").touch()
+    cluster.scheduler.allowed_failures, before = 0, cluster.scheduler.allowed_failures
+    try:
+        with pytest.raises(TaamctlError, match=r"synthetic/trapped/seed-1 task 3/5: 1 workers? died over it"):
+            walk_to_eval(context(tmp_path, told, methods=("trapped",), seeds=(1,)), client)
+    finally:
+        cluster.scheduler.allowed_failures = before
+        client.wait_for_workers(2)
+
+
+def test_a_worker_that_differs_is_named(client: Any, told: Path, tmp_path: Path) -> None:
+    made = context(tmp_path, told, methods=("taam",))
+    walk_to_eval(made, client)
+    recipe, job, _ = train.plan(made, "synthetic", "taam", 1)
+    source = job.inputs[0][0]
+    right = probe.expect(job.code, source, probe.provenance.sha256(source), recipe.device)
+    probe.require_everywhere(client, [right, replace(right, mtime_ns=1)])  # a copy is as good
+    for change, words in (({"file": "/nowhere/features.h5"}, "cannot read /nowhere/features.h5"),
+                          ({"sha256": "0", "mtime_ns": 1}, "sees another .*features.h5 than this process"),
+                          ({"digest": "0"}, "runs other code in core, .*methods/taam.py"),
+                          ({"code": ("methods/absent.py",)}, "lacks what is to run"),
+                          ({"device": "cuda"}, "cannot train: .* no CUDA device"),
+                          ({"versions": (("torch", "1.0"),)}, "has torch .* instead of 1.0")):
+        if change == {"device": "cuda"} and _has_cuda():
+            continue
+        with pytest.raises(TaamctlError, match=rf"2 of 2 workers cannot take part: tcp://127.0.0.1:\d+ {words}") as error:
+            probe.require_everywhere(client, [right, replace(right, **change)])
+        assert error.value.hint
+    with pytest.raises(TaamctlError, match=rf"the worker on .* \(process {os.getpid()}\) runs other code"):
+        probe.require_here(replace(right, digest="0"))
+
+
+def _has_cuda() -> bool:
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def test_a_lost_scheduler_is_told(told: Path, tmp_path: Path) -> None:
+    future = SimpleNamespace(result=lambda: (_ for _ in ()).throw(training.CancelledError()))
+    with pytest.raises(TaamctlError, match="task 1/2: the connection to the Dask scheduler was lost"):
+        training._result(future, "task 1/2")
+
+
+@pytest.mark.parametrize("address", ["nothing", "a stranger", "a worker", "no address"])
+def test_who_is_no_scheduler_is_told_within_seconds(address: str, client: Any, told: Path, tmp_path: Path) -> None:
+    made = context(tmp_path, told)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        if address == "a stranger":
+            threading.Thread(target=_answer, args=(listening,), daemon=True).start()
+        else:
+            listening.close()
+        worker = next(iter(client.scheduler_info()["workers"]))
+        where = {"a worker": worker, "no address": "over there"}.get(address, f"tcp://127.0.0.1:{port}")
+        words = "no Dask scheduler answers at|is a Dask Worker, not a scheduler"
+        with pytest.raises(TaamctlError, match=words) as error, clusters.connect(made, where, 0):
+            pass
+    assert where in error.value.message and error.value.hint
+
+
+def _answer(listening: socket.socket) -> None:
+    other, _ = listening.accept()
+    with other:
+        other.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+
+
+def test_a_cluster_without_workers_is_waited_for_or_refused(told: Path, tmp_path: Path) -> None:
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", protocol="tcp") as empty:
+        hasty = replace(context(tmp_path, told), wait=False)
+        with pytest.raises(TaamctlError, match="has no worker"), clusters.connect(hasty, empty.scheduler_address, 0):
+            pass
+        lines: list[str] = []
+
+        def tell(line: str) -> None:
+            lines.append(line)
+            empty.scale(1)
+
+        with clusters.connect(replace(context(tmp_path, told), tell=tell), empty.scheduler_address, 0) as made:
+            assert len(made.scheduler_info()["workers"]) == 1
+        assert "no worker yet; waiting" in lines[0]
+
+
+@pytest.mark.parametrize(("options", "words", "hint"), [
+    (("--executor", "dask"), "on which workers", "--workers 2"),
+    (("--scheduler", "tcp://a:1"), "--scheduler without a cluster", "--executor dask"),
+    (("--workers", "2"), "--workers without a cluster", "--executor dask"),
+    (("--executor", "dask", "--workers", "2", "--scheduler", "tcp://a:1"), "--workers starts one", "one of the two"),
+    (("--executor", "ray"), "no such executor", "local, dask"),
+])
+def test_options_that_do_not_go_together_are_refused(options: tuple[str, ...], words: str, hint: str) -> None:
+    from typer.testing import CliRunner
+
+    from taamctl.cli.app import app
+
+    error = CliRunner().invoke(app, ["run", *options]).exception
+    assert isinstance(error, TaamctlError) and words in error.message and hint in error.hint
