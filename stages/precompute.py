@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import CSR, PARTS
-from taamctl.features import compute as features
+from taamctl.core.types import PARTS
+from taamctl.features import groups
 from taamctl.features.backends import check_backend
-from taamctl.graph.canonical import content_hash
+from taamctl.features.source import rows_of
 from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.params import canonical
@@ -20,7 +19,7 @@ CODE = ("core", "runtime", "graph", "features", "datasets/_meta.py", "stages/pre
 
 
 def run(context: Context, dataset: str, source_of: Any = None) -> Outcome:
-    """Propagate the features of one split data set; its META and `load` come from `source_of`, else from the data set's module."""
+    """Propagate the features of one split data set; META, `load` and `features` come from `source_of`, else from its module."""
     module, params = source_of or registry.load("taamctl.datasets", dataset), context.params.section("precompute")
     check_backend(params.backend)
     norm = module.META.feature_norm if params.feature_norm == "as_released" else params.feature_norm
@@ -29,26 +28,27 @@ def run(context: Context, dataset: str, source_of: Any = None) -> Outcome:
     recorded = {**canonical(params), "feature_norm": norm}
 
     def compute() -> None:
+        raw = rows_of(module, context.data_root, context.params.plugin("datasets", dataset, module.META.params), context.max_memory)
         with artefacts.Artefact(source, "split", made_by) as split:
-            passed = {path: split.read(path) for path in ("stream/bounds", "classes/name")}
-            offset, orig_id, y = (split.read(path) for path in ("stream/offset", "nodes/orig_id", "nodes/y"))
-            indptr, indices, graph_sha256 = split.read("edges/indptr"), split.read("edges/indices"), split.attribute("graph_sha256")
-        raw = module.load(context.data_root, context.params.plugin("datasets", dataset, module.META.params))
-        if content_hash(raw) != graph_sha256:
-            raise TaamctlError(f"the raw data of {dataset} is not what {source} was made from", f"run {made_by} again")
-        edges = CSR(indptr, indices, None, (len(orig_id), len(orig_id)))
-        made = features.compute(raw.features, orig_id, offset, edges, params, norm, context.progress)
+            split.verify("edges/indices")  # read group by group below, and not as a whole
+            parts = groups.Parts(split.read("nodes/orig_id"), split.read("stream/offset"), split.read("edges/indptr"),
+                                 lambda low, high: split.rows("edges/indices", low, high))
+            passed, y = {path: split.read(path) for path in ("stream/bounds", "classes/name")}, split.read("nodes/y")
+            features_sha256 = split.attribute("features_sha256")
+            work = groups.Work(raw, parts, params, norm, context.max_memory)
 
-        def fill(writer: artefacts.Writer) -> None:
-            writer.attribute("dataset", dataset)
-            for path, array in passed.items():
-                writer.put(path, array)
-            for g, (low, high) in enumerate(pairwise(offset.tolist())):
-                for name, array in {"orig_id": orig_id[low:high], "y": y[low:high], **made.group(g, low, high, params)}.items():
-                    writer.put(f"{group(g // 3, PARTS[g % 3])}/{name}", array)
+            def fill(writer: artefacts.Writer) -> None:
+                writer.attribute("dataset", dataset)
+                for path, array in passed.items():
+                    writer.put(path, array)
+                with groups.begun(work, output.parent, context.progress, writer.tick) as (sha256, made):
+                    if sha256 != features_sha256:
+                        raise TaamctlError(f"the raw data of {dataset} is not what {source} was made from", f"run {made_by} again")
+                    for g, low, high, entries in made:
+                        for name, values in {"orig_id": parts.orig_id[low:high], "y": y[low:high], **entries}.items():
+                            writer.put(f"{group(g // 3, PARTS[g % 3])}/{name}", values)
 
-        artefacts.create(output, "precompute", recorded, fill)
+            artefacts.create(output, "precompute", recorded, fill)
 
     job = Job("precompute", dataset, recorded, ((source, made_by),), (output,), (*CODE, f"datasets/{dataset}.py"), {"precompute": params})
     return execute(context, job, compute)
-

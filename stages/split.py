@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from taamctl.core import registry
-from taamctl.graph.canonical import content_hash
+from taamctl.graph.canonical import content_hash, feature_hash
 from taamctl.runtime import artefacts
 from taamctl.runtime.fetch import raw_files
 from taamctl.runtime.job import Context, Job, Outcome, execute
@@ -27,7 +27,8 @@ def run(context: Context, dataset: str) -> Outcome:
         for note in raw.notes:
             context.tell(f"split {dataset}: {note}")
         split = make_split(raw, Facts(module.META.directed, module.META.unlabelled_as), params)
-        artefacts.create(output, "split", recorded, lambda writer: _fill(writer, split, dataset, content_hash(raw)))
+        hashes = {"graph_sha256": content_hash(raw), "features_sha256": feature_hash(raw.features)}
+        artefacts.create(output, "split", recorded, lambda writer: _fill(writer, split, dataset, hashes))
 
     output = context.layout.file("split", dataset)
     recorded = {"dataset": canonical(own), "split": canonical(params)}
@@ -36,9 +37,10 @@ def run(context: Context, dataset: str) -> Outcome:
     return execute(context, job, compute)
 
 
-def _fill(writer: artefacts.Writer, split: Split, dataset: str, graph_sha256: str) -> None:
+def _fill(writer: artefacts.Writer, split: Split, dataset: str, hashes: dict[str, str]) -> None:
     writer.attribute("dataset", dataset)
-    writer.attribute("graph_sha256", graph_sha256)
+    for name, value in hashes.items():
+        writer.attribute(name, value)
     writer.attribute("label_sha256", split.label_sha256)
     dropped: list[dict[str, Any]] = [canonical(d) for d in split.dropped]
     writer.attribute("account", json.dumps({"edges_stored": split.edges_before[0], "edges_used": split.edges_before[1],

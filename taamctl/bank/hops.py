@@ -6,7 +6,6 @@ A column is propagated alone, so it is without meaning how many are propagated a
 from __future__ import annotations
 
 import os
-import resource
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,13 +16,14 @@ import numpy as np
 
 from taamctl.bank.source import Query, normalised
 from taamctl.core.errors import TaamctlError
+from taamctl.core.memory import SLACK, used
 from taamctl.core.types import Array
 from taamctl.features.backends import BACKENDS
 from taamctl.features.operator import Operator
+from taamctl.features.scratch import ColumnBlocks
 
 WIDTH = 256  # columns that are propagated at once where memory is not limited
 COPIES = 10  # arrays of N x columns that exist while a block is propagated, as measured with what the sparse product keeps
-SLACK = 32 << 20  # bytes that the allocator keeps although nobody uses them
 ELEMENTS = 1 << 21  # of one row block; fixed, because the last bits of a matrix product may depend on its size
 
 
@@ -64,45 +64,25 @@ class Scratch:
     """Hop features in a temporary folder: one file per hop, column block after column block."""
 
     def __init__(self, folder: Path, query: Query, norm: str, operator: Operator, wanted: Iterable[int], backend: str, spare: int) -> None:
-        self._n, self._f = query.num_nodes, query.num_features
-        self._width = max(1, min(WIDTH, self._f, spare // (4 * COPIES * max(1, self._n))))
+        n, f = query.num_nodes, query.num_features
+        width = max(1, min(WIDTH, f, spare // (4 * COPIES * max(1, n))))
         hops = sorted({0, *wanted})
         self._files = {j: os.open(folder / f"hop-{j}", os.O_RDWR | os.O_CREAT, 0o600) for j in hops}
-        self._cut(query, norm, max(1, min(4096, spare // (4 * 6 * max(1, self._f)))))
+        self._hops = {j: ColumnBlocks(file, (n, f), width) for j, file in self._files.items()}
+        self._cut(query, norm, max(1, min(4096, spare // (4 * 6 * max(1, f)))))
         step = BACKENDS[backend](operator)
-        for at in range(0, self._f, self._width):
-            width = min(self._width, self._f - at)
-            x = self._read(0, at, 0, self._n)
-            for j, z in _hops_of(x, step, {j for j in hops if j}):
-                _write(self._files[j], z, 4 * self._n * at)
-            assert x.shape[1] == width
+        for at in range(0, f, width):
+            for j, z in _hops_of(self._hops[0].columns(at), step, {j for j in hops if j}):
+                self._hops[j].write_columns(at, z)
 
     def _cut(self, query: Query, norm: str, rows: int) -> None:
         """Read the raw features once, and write them as column blocks."""
-        for low in range(0, self._n, rows):
-            x = normalised(query.rows(low, min(self._n, low + rows)), norm)
-            for at in range(0, self._f, self._width):
-                block = np.ascontiguousarray(x[:, at:at + self._width])
-                _write(self._files[0], block, 4 * (self._n * at + low * block.shape[1]))
-
-    def _read(self, hop: int, at: int, low: int, high: int) -> Array:
-        """Return rows [low, high) of the column block that begins at column `at`."""
-        width = min(self._width, self._f - at)
-        out = np.empty((high - low, width), np.float32)
-        left, offset = memoryview(out.data).cast("B") if out.size else memoryview(b""), 4 * (self._n * at + low * width)
-        while len(left):
-            got = os.preadv(self._files[hop], [left], offset)
-            if not got:
-                raise TaamctlError("a scratch file ended early", "free some space, then run the same command again")
-            left, offset = left[got:], offset + got
-        return out
+        for low in range(0, query.num_nodes, rows):
+            self._hops[0].write_rows(low, normalised(query.rows(low, min(query.num_nodes, low + rows)), norm))
 
     def rows(self, hop: int, low: int, high: int) -> Array:
         """Gather some rows from all column blocks."""
-        out = np.empty((high - low, self._f), np.float32)
-        for at in range(0, self._f, self._width):
-            out[:, at:at + self._width] = self._read(hop, at, low, high)
-        return out
+        return self._hops[hop].rows(low, high)
 
     def close(self) -> None:
         """Close the files."""
@@ -117,21 +97,6 @@ def _hops_of(x: Array, step: Callable[[Array], Array], wanted: Iterable[int]) ->
         z = step(z)
         if j in chosen:
             yield j, z
-
-
-def _write(descriptor: int, array: Array, offset: int) -> None:
-    left = memoryview(np.ascontiguousarray(array).data).cast("B") if array.size else memoryview(b"")
-    while len(left):
-        done = os.pwrite(descriptor, left, offset)
-        left, offset = left[done:], offset + done
-
-
-def used() -> int:
-    """Return the bytes that this process has in memory now (its peak so far, where the system does not tell)."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from taamctl.cli import console
+from taamctl.cli.size import size
 
 if TYPE_CHECKING:
     from taamctl.runtime.job import Context
@@ -23,13 +24,16 @@ Outputs = Annotated[Path, typer.Option("--outputs", help="Folder of the artefact
 DataRoot = Annotated[Path | None, typer.Option("--data-root", help="Folder with raw data. Default: TAAMCTL_DATA, else the cache.")]
 Force = Annotated[bool, typer.Option("--force", help="Recompute even where nothing changed.")]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Give up where another process writes the same artefact.")]
+MaxMemory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Most memory of the whole process, such as 2G; what "
+                                                                                    "does not fit goes to the disk, results are the same.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
 OUTPUTS = Path("outputs")
 
 
 def make_context(*, params: Path | None, overrides: list[str] | None, outputs: Path, data_root: Path | None, force: bool, no_wait: bool,
                  quiet: bool, datasets: list[str] | None = None, methods: list[str] | None = None,
-                 seeds: list[int] | None = None, check_methods: bool = False, profile: str | None = None) -> Context:
+                 seeds: list[int] | None = None, check_methods: bool = False, profile: str | None = None,
+                 max_memory: str | None = None) -> Context:
     """Read and check the parameters before any work, and return what every stage needs.
 
     Given data sets, methods and seeds replace those of the `run` section. `check_methods` also checks the methods' own sections,
@@ -43,6 +47,7 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
     from taamctl.runtime.job import Context
     from taamctl.runtime.layout import Layout
 
+    limit = None if max_memory is None else size(max_memory)
     if outputs.exists() and not outputs.is_dir():
         raise TaamctlError(f"--outputs {outputs} is a file", "name a folder")
     _warn_of_other_code()
@@ -71,7 +76,7 @@ def make_context(*, params: Path | None, overrides: list[str] | None, outputs: P
         _set_profile(tree, plugins["methods"], profile)
     checked = parameters.check(source, tree, plugins)
     return Context(params=checked, layout=Layout(outputs), data_root=find_root(data_root), force=force, wait=not no_wait,
-                   progress=console.make_progress(quiet), tell=(lambda line: None) if quiet else console.say)
+                   progress=console.make_progress(quiet), tell=(lambda line: None) if quiet else console.say, max_memory=limit)
 
 
 def _warn_of_other_code() -> None:
@@ -94,29 +99,19 @@ def _set_profile(tree: dict[str, Any], methods: dict[str, type[Any] | None], pro
             tree["methods"][name]["profile"] = profile
 
 
-def stage_command(stage: str, doc: str, *, per_run: bool, check_methods: bool = False) -> Callable[..., None]:
-    """Return the command of a stage that runs per data set, or per (data set, method, seed) where `per_run`."""
+def stage_command(stage: str, doc: str, *, check_methods: bool = False) -> Callable[..., None]:
+    """Return the command of a stage that runs per (data set, method, seed)."""
 
-    def work(context: Context) -> None:
-        module = importlib.import_module(f"taamctl.stages.{stage}")
-        for run in grid(context) if per_run else [(d,) for d in context.params.section("run").datasets]:
-            module.run(context, *run)
-
-    def per_dataset_command(
-        datasets: Datasets = None, params: ParamsFile = None, overrides: Overrides = None, outputs: Outputs = OUTPUTS,
-        data_root: DataRoot = None, force: Force = False, no_wait: NoWait = False, quiet: Quiet = False,
-    ) -> None:
-        work(make_context(params=params, overrides=overrides, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
-                          quiet=quiet, datasets=datasets))
-
-    def per_run_command(
+    def command(
         datasets: Datasets = None, methods: Methods = None, seeds: Seeds = None, params: ParamsFile = None, overrides: Overrides = None,
         outputs: Outputs = OUTPUTS, force: Force = False, no_wait: NoWait = False, quiet: Quiet = False,
     ) -> None:
-        work(make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=force, no_wait=no_wait, quiet=quiet,
-                          datasets=datasets, methods=methods, seeds=seeds, check_methods=check_methods))
+        context = make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=force, no_wait=no_wait,
+                               quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=check_methods)
+        module = importlib.import_module(f"taamctl.stages.{stage}")
+        for run in grid(context):
+            module.run(context, *run)
 
-    command: Callable[..., None] = per_run_command if per_run else per_dataset_command
     command.__doc__ = doc
     return command
 

@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from taamctl.cli.bank_make import Dataset, GraphFile, source_of
-from taamctl.cli.common import DataRoot, Overrides, ParamsFile, Quiet
+from taamctl.cli.common import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.console import say
-
-UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+from taamctl.cli.size import size
 
 
 def command(
@@ -25,8 +24,7 @@ def command(
     unit: Annotated[str, typer.Option("--unit", help="What one choice is made for: node, component or graph.")] = "node",
     unknown: Annotated[str | None, typer.Option("--unknown", metavar="off|RATE", help="Share of nodes of known classes that may be called "
                                                                                       "unknown. Default: as the bank was made.")] = None,
-    max_memory: Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Most memory of the whole process, such as 2G; "
-                                                                                        "what does not fit goes to the disk.")] = None,
+    max_memory: MaxMemory = None,
     scratch: Annotated[Path | None, typer.Option("--scratch", help="Folder for that. Default: the system's for temporary files.")] = None,
     data_root: DataRoot = None, params: ParamsFile = None, overrides: Overrides = None, quiet: Quiet = False,
 ) -> None:
@@ -65,17 +63,3 @@ def _rate(text: str) -> float:
         return float(text)
     except ValueError:
         raise TaamctlError(f"--unknown {text}: neither off nor a number", "such as --unknown 0.05, or --unknown off") from None
-
-
-def size(text: str) -> int:
-    """Return bytes of `512M`, `2G`, or a plain number."""
-    from taamctl.core.errors import TaamctlError
-
-    number, unit = (text[:-1], UNITS[text[-1].upper()]) if text[-1:].upper() in UNITS else (text, 0)
-    try:
-        made = int(float(number) * 2**unit)
-    except (ValueError, OverflowError):
-        made = 0
-    if made <= 0:
-        raise TaamctlError(f"--max-memory {text}: no size", "such as --max-memory 512M, or 2G")
-    return made

@@ -58,6 +58,13 @@ class CSR:
         data = None if self.data is None else self.data[a:b]
         return CSR(self.indptr[low:high + 1] - a, self.indices[a:b], data, (high - low, self.shape[1]))
 
+    @staticmethod
+    def of_dense(x: Array) -> CSR:
+        """Return the nonzero entries of a dense matrix, [N, F] float32."""
+        rows, columns = np.nonzero(x)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=x.shape[0]))]).astype(np.int64)
+        return CSR(indptr, columns.astype(np.int32), x[rows, columns], (x.shape[0], x.shape[1]))
+
 
 @dataclass(frozen=True)
 class Given:

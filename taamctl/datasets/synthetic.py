@@ -8,15 +8,18 @@ OGB graphs and nothing else of them. Source: Karrer, Newman 2011 (cited below); 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from taamctl.core.rows import FeatureRows, block_rows
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, NodeGraph
 from taamctl.datasets._meta import Meta
+from taamctl.graph.block_model import draw_edges
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.graph.raw import default_class_names
 
@@ -26,8 +29,6 @@ SIZES = {  # nodes, undirected edges, features, classes
     "products": (2_449_029, 61_859_140, 100, 47),
 }
 SKEW, SMALLEST = 1.1, 30  # Zipf exponent of the class sizes; nodes that every class has
-TAIL, REACH = 2.6, 3.0  # power-law exponent of the activities; how far in class index other-class edges reach
-BLOCK = 4_000_000  # edges drawn at once
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,31 @@ def load(root: Path | None, params: Params) -> NodeGraph:
     Returns:
         A graph with every undirected edge stored once, u -> v with u < v; features [N, F] float32, dense.
     """
-    nodes, edges, features, classes = SIZES[params.preset]
+    nodes, edges, width, classes = SIZES[params.preset]
+    labels = _labels(params)
+    source, target = np.divmod(draw_edges(labels, edges, classes, params.homophily, params.seed), nodes)
+    adjacency, notes = adjacency_from_edges(source, target, nodes, "synthetic")
+    x = np.concatenate(list(_features(labels, classes, width, params)))
+    return NodeGraph("synthetic", adjacency, x, labels, default_class_names(classes), notes)
+
+
+def features(root: Path | None, params: Params) -> FeatureRows:
+    """Return the features of that graph row by row; no edge is drawn for them.
+
+    Args:
+        root: not used.
+        params: preset, homophily, noise, seed.
+    """
+    nodes, _, width, classes = SIZES[params.preset]
+    return FeatureRows((nodes, width), lambda: _features(_labels(params), classes, width, params))
+
+
+def _labels(params: Params) -> Array:
+    nodes, _, _, classes = SIZES[params.preset]
     rng = numpy_generator(params.seed, "synthetic/labels")
     names = rng.permutation(classes)  # a class id says nothing about the class size
-    labels = rng.permutation(np.repeat(names, class_sizes(nodes, classes)))
-    source, target = np.divmod(_draw_edges(labels, edges, classes, params), nodes)
-    adjacency, notes = adjacency_from_edges(source, target, nodes, "synthetic")
-    x = _features(labels, classes, features, params)
-    return NodeGraph("synthetic", adjacency, x, labels, default_class_names(classes), notes)
+    labels: Array = rng.permutation(np.repeat(names, class_sizes(nodes, classes)))
+    return labels
 
 
 def class_sizes(nodes: int, classes: int) -> Array:
@@ -78,73 +96,14 @@ def class_sizes(nodes: int, classes: int) -> Array:
     return sizes
 
 
-class _Sampler:
-    """Draw nodes of given classes, or classes themselves, with probability proportional to the activity."""
-
-    def __init__(self, labels: Array, activity: Array, classes: int) -> None:
-        self.order: Array = np.argsort(labels, kind="stable")
-        self.cumulative = np.concatenate([[0.0], np.cumsum(activity[self.order])])
-        self.bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=classes))])
-        self.mass = np.diff(self.cumulative[self.bounds])
-        distance = np.abs(np.arange(classes)[:, None] - np.arange(classes))
-        affinity = np.round(np.exp(-np.minimum(distance, classes - distance) / REACH), 9) * self.mass
-        np.fill_diagonal(affinity, 0.0)
-        chances = np.cumsum(affinity / affinity.sum(1, keepdims=True), axis=1)
-        self.ladder = (chances + np.arange(classes)[:, None]).ravel()  # row c climbs from c to c + 1: one search
-
-    def classes(self, draws: Array) -> Array:
-        at = np.searchsorted(np.cumsum(self.mass / self.mass.sum()), draws, side="right")
-        return np.asarray(np.minimum(at, len(self.mass) - 1))
-
-    def other_classes(self, own: Array, draws: Array) -> Array:
-        at = np.searchsorted(self.ladder, own + draws, side="right") - own * len(self.mass)
-        return np.asarray(np.clip(at, 0, len(self.mass) - 1))
-
-    def nodes(self, classes: Array, draws: Array) -> Array:
-        low = self.cumulative[self.bounds[classes]]
-        at = np.searchsorted(self.cumulative, low + draws * self.mass[classes], side="right") - 1
-        return np.asarray(self.order[np.clip(at, self.bounds[classes], self.bounds[classes + 1] - 1)])
-
-
-def _draw_edges(labels: Array, edges: int, classes: int, params: Params) -> Array:
-    """Return exactly `edges` sorted keys u * N + v with u < v: duplicates and self-loops are drawn again."""
-    rng = numpy_generator(params.seed, "synthetic/edges")
-    uniform = 1.0 - numpy_generator(params.seed, "synthetic/activity").random(len(labels))
-    activity = np.minimum(uniform ** (-1.0 / (TAIL - 1.0)), len(labels) ** 0.5)
-    sampler = _Sampler(labels, np.round(activity, 6), classes)  # rounded: pow() differs in the last digit between CPUs
-    keys = np.empty(0, np.int64)
-    while len(keys) < edges:
-        wanted = int((edges - len(keys)) * 1.03) + 1000
-        blocks = [_block(sampler, min(BLOCK, wanted - at), params.homophily, rng) for at in range(0, wanted, BLOCK)]
-        fresh = _without_repeats(np.sort(np.concatenate(blocks)), keys)
-        surplus = len(fresh) - (edges - len(keys))
-        if surplus > 0:  # drop at random, not the largest keys
-            fresh = np.delete(fresh, rng.choice(len(fresh), surplus, replace=False))
-        keys = np.sort(np.concatenate([keys, fresh]), kind="stable")
-    return keys
-
-
-def _block(sampler: _Sampler, count: int, homophily: float, rng: np.random.Generator) -> Array:
-    first = sampler.classes(rng.random(count))
-    u = sampler.nodes(first, rng.random(count))
-    second = np.where(rng.random(count) < homophily, first, sampler.other_classes(first, rng.random(count)))
-    v = sampler.nodes(second, rng.random(count))
-    keys: Array = np.minimum(u, v) * len(sampler.order) + np.maximum(u, v)
-    return np.asarray(keys[u != v])
-
-
-def _without_repeats(fresh: Array, known: Array) -> Array:
-    """Return the sorted keys `fresh` without repeats and without those in the sorted `known`."""
-    fresh = fresh[np.concatenate([[True], fresh[1:] != fresh[:-1]])]
-    near = np.minimum(np.searchsorted(known, fresh), len(known) - 1)
-    return fresh[known[near] != fresh] if len(known) else fresh
-
-
-def _features(labels: Array, classes: int, width: int, params: Params) -> Array:
+def _features(labels: Array, classes: int, width: int, params: Params) -> Iterator[Array]:
+    """Yield the rows in blocks: the generator draws the same numbers in however many calls."""
     means: Array = numpy_generator(params.seed, "synthetic/means").standard_normal((classes, width))
     means = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
-    x: Array = numpy_generator(params.seed, "synthetic/noise").standard_normal((len(labels), width), dtype=np.float32)
-    x *= np.float32(params.noise)
-    for label in range(classes):
-        x[labels == label] += means[label]
-    return x
+    noise, step = numpy_generator(params.seed, "synthetic/noise"), block_rows(width)
+    for low in range(0, len(labels), step):
+        own = labels[low:low + step]
+        x: Array = noise.standard_normal((len(own), width), dtype=np.float32)
+        x *= np.float32(params.noise)
+        x += means[own]
+        yield x

@@ -73,3 +73,4 @@ def check_backend(name: str) -> None:
 
 
 BACKENDS: dict[str, Callable[[Operator], Step]] = {"torch": torch_step, "dgl": dgl_step, "scipy": scipy_step}
+COST = {"torch": (8, 3), "dgl": (60, 5), "scipy": (24, 8)}  # bytes per entry of S; arrays of N x B float32 while a block is propagated

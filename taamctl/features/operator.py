@@ -1,7 +1,11 @@
-"""The normalised adjacency S = D^-1/2 (A + I) D^-1/2 of many induced subgraphs at once."""
+"""The normalised adjacency S = D^-1/2 (A + I) D^-1/2 of induced subgraphs: what it is, and its products with vectors.
+
+Nothing here holds more than a few numbers per entry at once: what is wide goes over ranges of rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +13,16 @@ import numpy as np
 
 from taamctl.core.types import CSR, Array
 
+RANGE = 1 << 20  # entries of one range of rows; fixed, because sums over ranges depend on where they are cut
+NO_PAIRS = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
 
 @dataclass(frozen=True)
 class Operator:
     """S over grouped rows, block-diagonal.
 
     Attributes:
-        adjacency: A with self-loops added; `data` holds multiplicities (1, or 2 where a loop was there before).
+        adjacency: A with self-loops added; `data` holds multiplicities (1, or 2 where a loop was there before), None where all are 1.
         degree: [N] float64 row sums of it, at least 1.
     """
 
@@ -29,15 +36,67 @@ class Operator:
 
     def values(self, dtype: Any = np.float32) -> Array:
         """Return the entries of S in the order of `adjacency.indices`, rounded once from float64."""
-        d, rows = self.inverse_root, np.diff(self.adjacency.indptr)
-        assert self.adjacency.data is not None
-        return np.asarray(np.repeat(d, rows) * d[self.adjacency.indices] * self.adjacency.data, dtype)
+        a, d = self.adjacency, self.inverse_root
+        out = np.empty(a.nnz, dtype)
+        for low, high in ranges(a.indptr):
+            first, last = int(a.indptr[low]), int(a.indptr[high])
+            exact = np.repeat(d[low:high], np.diff(a.indptr[low:high + 1])) * d[a.indices[first:last]]
+            out[first:last] = exact if a.data is None else exact * a.data[first:last]
+        return out
 
     def scipy(self, dtype: Any = np.float64) -> Any:
         """Return S as a scipy CSR matrix."""
         import scipy.sparse as sp
 
         return sp.csr_matrix((self.values(dtype), self.adjacency.indices, self.adjacency.indptr), shape=self.adjacency.shape)
+
+    def times(self, v: Array, *, transposed: bool = False, pairs: tuple[Array, Array] = NO_PAIRS) -> Array:
+        """Return S v, or S^T v, in float64 and without the values of S.
+
+        Args:
+            v: [N] or [N, B] float64.
+            transposed: multiply by S^T.
+            pairs: entries (row, column) that A has besides; the degree does not count them.
+
+        Returns:
+            As `v`; the same bits whatever else is multiplied beside a column.
+        """
+        d = self.inverse_root if v.ndim == 1 else self.inverse_root[:, None]
+        u, out = d * v, np.zeros(v.shape)
+        for low, high, block in _blocks(self.adjacency):
+            if transposed:
+                out += block.T @ u[low:high]
+            else:
+                out[low:high] = block @ u
+        rows, columns = pairs[::-1] if transposed else pairs
+        np.add.at(out, rows, u[columns])
+        return np.asarray(d * out)
+
+
+def ranges(indptr: Array, entries: int = RANGE) -> Iterator[tuple[int, int]]:
+    """Yield consecutive row ranges [low, high) of at most `entries` entries each, but of one row at least."""
+    low, rows = 0, len(indptr) - 1
+    while low < rows:
+        high = int(np.searchsorted(indptr, indptr[low] + entries, side="right")) - 1
+        high = min(rows, max(high, low + 1), low + entries)
+        yield low, high
+        low = high
+
+
+def _blocks(a: CSR) -> Iterator[tuple[int, int, Any]]:
+    """Yield (low, high, rows [low, high) as a float64 scipy matrix)."""
+    import scipy.sparse as sp
+
+    ones = np.ones(min(a.nnz, RANGE)) if a.data is None else None
+    for low, high in ranges(a.indptr):
+        first, last = int(a.indptr[low]), int(a.indptr[high])
+        if a.data is not None:
+            data: Array = a.data[first:last].astype(np.float64)
+        else:
+            assert ones is not None
+            data = ones[:last - first] if last - first <= len(ones) else np.ones(last - first)
+        pointer = (a.indptr[low:high + 1] - first).astype(np.int32)
+        yield low, high, sp.csr_matrix((data, a.indices[first:last], pointer), shape=(high - low, a.shape[1]))
 
 
 def with_self_loops(edges: CSR, policy: str) -> CSR:
@@ -47,25 +106,36 @@ def with_self_loops(edges: CSR, policy: str) -> CSR:
         edges: [N, N] binary.
         policy: `add` puts one loop more (weight 2 where one was stored), `reset` makes it exactly one.
     """
-    n = edges.shape[0]
-    degree = np.diff(edges.indptr)
-    rows = np.repeat(np.arange(n, dtype=np.int32), degree)
+    n, pointer = edges.shape[0], edges.indptr
     has_loop = np.zeros(n, bool)
-    has_loop[rows[rows == edges.indices]] = True
-    lower = np.bincount(rows[edges.indices < rows], minlength=n)  # entries left of the diagonal
-    missing = np.flatnonzero(~has_loop)
-    at = edges.indptr[:-1][missing] + lower[missing]
-    indices = np.insert(edges.indices, at, missing.astype(np.int32))
-    indptr = edges.indptr + np.concatenate([[0], np.cumsum(~has_loop)])
-    data = np.ones(len(indices), np.float32)
-    if policy == "add":
-        rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
-        data[(rows == indices) & has_loop[rows]] = 2.0
-    return CSR(indptr.astype(np.int64), indices, data, edges.shape)
+    lower = np.zeros(n, np.int64)  # entries left of the diagonal
+    for low, high in ranges(pointer):
+        columns, rows = edges.indices[pointer[low]:pointer[high]], _rows(pointer, low, high)
+        has_loop[rows[rows == columns]] = True
+        lower[low:high] = np.bincount(rows[columns < rows] - low, minlength=high - low)
+    indptr = pointer + np.concatenate([[0], np.cumsum(~has_loop)])
+    indices = np.empty(int(indptr[-1]), np.int32)
+    for low, high in ranges(pointer):
+        first = int(pointer[low])
+        missing = np.flatnonzero(~has_loop[low:high]) + low
+        indices[indptr[low]:indptr[high]] = np.insert(edges.indices[first:pointer[high]], pointer[missing] - first + lower[missing],
+                                                      missing.astype(np.int32))
+    data = None
+    if policy == "add" and has_loop.any():
+        data = np.ones(len(indices), np.float32)
+        data[(indptr[:-1] + lower)[has_loop]] = 2.0
+    return CSR(indptr, indices, data, edges.shape)
+
+
+def _rows(indptr: Array, low: int, high: int) -> Array:
+    return np.repeat(np.arange(low, high, dtype=np.int32), np.diff(indptr[low:high + 1]))
 
 
 def build(edges: CSR, self_loops: str) -> Operator:
     """Return S of the induced edges. Degrees are in-degrees (row sums), as the released code takes them on directed graphs."""
     adjacency = with_self_loops(edges, self_loops)
-    sums = np.add.reduceat(adjacency.data.astype(np.float64), adjacency.indptr[:-1]) if adjacency.nnz else np.zeros(0)  # type: ignore[union-attr]
-    return Operator(adjacency, np.maximum(sums, 1.0))
+    degree = np.diff(adjacency.indptr).astype(np.float64)
+    if adjacency.data is not None:
+        at = np.flatnonzero(adjacency.data == 2.0)
+        degree[np.searchsorted(adjacency.indptr, at, side="right") - 1] += 1.0
+    return Operator(adjacency, degree)

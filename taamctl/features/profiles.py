@@ -1,6 +1,6 @@
 """Graph-level profiles for task-ID inference, by propagating vectors instead of features.
 
-mean(S^j X) = (1/N) ((S^T)^j 1)^T X, so a mean costs O(j E + N F) instead of O(j E F).
+mean(S^j X) = (1/N) ((S^T)^j 1)^T X, so a mean costs O(j E + N F) instead of O(j E F), and needs X once, in any blocks of columns.
 """
 
 from __future__ import annotations
@@ -11,28 +11,47 @@ import numpy as np
 
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import CSR, Array
-from taamctl.features.operator import Operator, build
+from taamctl.features.operator import NO_PAIRS, Operator
 from taamctl.graph.canonical import to_scipy
+
+ROWS = 4096  # rows of X that are summed at once; fixed, because the last bits depend on it
 
 
 def spread(operator: Operator, hops: int) -> Array:
     """Return S^hops 1 as [N] float64."""
-    s, v = operator.scipy(), np.ones(operator.adjacency.shape[0])
+    v = np.ones(len(operator.degree))
     for _ in range(hops):
-        v = s @ v
-    return np.asarray(v)
+        v = operator.times(v)
+    return v
+
+
+def hop_weights(operator: Operator, max_hop: int) -> Array:
+    """Return (S^T)^j 1, j = 0..max_hop, as [N, max_hop + 1] float64."""
+    v = np.ones((len(operator.degree), max_hop + 1))
+    for j in range(1, max_hop + 1):
+        v[:, j] = operator.times(v[:, j - 1], transposed=True)
+    return v
+
+
+def ls_weights(operator: Operator, hops: int, pairs: tuple[Array, Array] = NO_PAIRS) -> Array:
+    """Return (S'^T)^hops v as [N, 2] float64, v being the diagonal of D'^-1/2, and ones.
+
+    Args:
+        pairs: entries (row, column) that the reconnected graph G' has beyond the operator's.
+    """
+    joined = Operator(operator.adjacency, operator.degree + np.bincount(pairs[0], minlength=len(operator.degree)))
+    v = np.stack([joined.inverse_root, np.ones(len(operator.degree))], axis=1)
+    for _ in range(hops):
+        v = joined.times(v, transposed=True, pairs=pairs)
+    return v
 
 
 def hop_means(operator: Operator, features: Array | CSR, offset: Array, max_hop: int) -> Array:
     """Return the mean over every group's nodes of S^j X, j = 0..max_hop, as [G, max_hop + 1, F] float64."""
-    st = operator.scipy().T.tocsr()
-    v = np.ones((operator.adjacency.shape[0], max_hop + 1))
-    for j in range(1, max_hop + 1):
-        v[:, j] = st @ v[:, j - 1]
-    return _weighted_means(v, features, offset)
+    return _means(hop_weights(operator, max_hop), features, offset)
 
 
-def ls_means(edges: CSR, self_loops: str, features: Array | CSR, offset: Array, *, hops: int, reconnect: bool, seed: int) -> Array:
+def ls_means(operator: Operator, features: Array | CSR, offset: Array, *, hops: int, reconnect: bool, seed: int) -> Array:
     """Return every group's Laplacian-smoothing profile as [G, 2, F] float64: with the trailing D^-1/2, and without.
 
     G' = G plus, for every node without an edge, one edge pair to a random connected node of its group (none where there is none);
@@ -40,39 +59,62 @@ def ls_means(edges: CSR, self_loops: str, features: Array | CSR, offset: Array, 
 
     Source: TPP (2024); the trailing D^-1/2 makes the profile's length depend on degrees, which an inductive split changes.
     """
-    joined = _reconnect(edges, offset, seed) if reconnect else edges
-    operator = build(joined, self_loops)
-    st = operator.scipy().T.tocsr()
-    v = np.stack([operator.inverse_root, np.ones(edges.shape[0])], axis=1)
-    for _ in range(hops):
-        v = st @ v
-    return _weighted_means(v, features, offset)
+    ties = [reconnected(operator, low, high, g, seed) for g, (low, high) in enumerate(pairwise(offset.tolist()))] if reconnect else []
+    pairs = (np.concatenate([t[0] for t in ties]), np.concatenate([t[1] for t in ties])) if ties else NO_PAIRS
+    return _means(ls_weights(operator, hops, pairs), features, offset)
 
 
-def _weighted_means(v: Array, features: Array | CSR, offset: Array) -> Array:
-    """Return v_g^T X_g / N_g for every group g."""
-    out = np.zeros((len(offset) - 1, v.shape[1], features.shape[1]))
-    for g, (low, high) in enumerate(pairwise(offset)):
-        if high > low:
-            x = to_scipy(features.rows(low, high), np.float64) if isinstance(features, CSR) else features[low:high].astype(np.float64)
-            out[g] = np.asarray((x.T @ v[low:high]).T) / (high - low)
+def weighted_sums(weights: Array, x: Array) -> Array:
+    """Return weights^T X with the same bits of a column alone and among any others: terms are added one after another.
+
+    Args:
+        weights: [N, J] float64.
+        x: [N, B] float32.
+
+    Returns:
+        [J, B] float64.
+    """
+    import scipy.sparse as sp
+
+    n, j = weights.shape
+    out = np.zeros((j, x.shape[1]))
+    for low in range(0, n, ROWS):
+        rows = min(ROWS, n - low)
+        full = np.tile(np.arange(rows, dtype=np.int32), j), np.arange(0, j * rows + 1, rows, dtype=np.int32)
+        out += sp.csr_matrix((weights[low:low + rows].T.ravel(), *full), shape=(j, rows)) @ x[low:low + rows].astype(np.float64)
     return out
 
 
-def _reconnect(edges: CSR, offset: Array, seed: int) -> CSR:
-    """Tie every node whose only in-edge is a self-loop to a random connected node of its group, in both directions."""
-    from taamctl.graph.canonical import adjacency_from_edges
-
-    n = edges.shape[0]
-    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(edges.indptr))
-    proper = np.bincount(rows[rows != edges.indices], minlength=n) > 0
-    sources, targets = [edges.indices.astype(np.int64)], [rows]
+def _means(weights: Array, features: Array | CSR, offset: Array) -> Array:
+    """Return weights_g^T X_g / N_g for every group g."""
+    out = np.zeros((len(offset) - 1, weights.shape[1], features.shape[1]))
     for g, (low, high) in enumerate(pairwise(offset)):
-        connected = np.flatnonzero(proper[low:high]) + low
-        alone = np.flatnonzero(~proper[low:high]) + low
-        if len(connected) and len(alone):
-            partner = numpy_generator(seed, "ls_reconnect", g).choice(connected, len(alone))
-            sources += [partner, alone]
-            targets += [alone, partner]
-    joined, _ = adjacency_from_edges(np.concatenate(sources), np.concatenate(targets), n, "reconnected graph")
-    return joined
+        if high > low:
+            x = to_scipy(features.rows(low, high)).toarray() if isinstance(features, CSR) else features[low:high]
+            out[g] = weighted_sums(weights[low:high], x) / (high - low)
+    return out
+
+
+def reconnected(operator: Operator, low: int, high: int, group: int, seed: int) -> tuple[Array, Array]:
+    """Tie every node whose only in-edge is its self-loop to a random connected node of its group, in both directions.
+
+    Args:
+        low, high: the group's rows. group: its number.
+
+    Returns:
+        The entries (row, column) that this adds, each once and none that is there already.
+    """
+    a = operator.adjacency
+    proper = np.diff(a.indptr[low:high + 1]) > 1
+    connected, alone = np.flatnonzero(proper) + low, np.flatnonzero(~proper) + low
+    if not len(connected) or not len(alone):
+        return NO_PAIRS
+    partner = numpy_generator(seed, "ls_reconnect", group).choice(connected, len(alone))
+    known = np.array([_has(a, int(p), int(s)) for p, s in zip(partner, alone, strict=True)], bool)  # an out-edge of a node without in-edges
+    return np.concatenate([alone, partner[~known]]), np.concatenate([partner, alone[~known]])
+
+
+def _has(a: CSR, row: int, column: int) -> bool:
+    own = a.indices[a.indptr[row]:a.indptr[row + 1]]
+    at = int(np.searchsorted(own, column))
+    return at < len(own) and int(own[at]) == column

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from taamctl.core.progress import SILENT, Progress
+from taamctl.core.rows import block_rows
 from taamctl.core.types import CSR, Array
 from taamctl.features.backends import BACKENDS
 from taamctl.features.operator import Operator
@@ -24,7 +25,11 @@ def normalise(features: Array | CSR, how: str) -> Array | CSR:
         rows = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))
         sums = np.bincount(rows, features.data.astype(np.float64), features.shape[0])
         return CSR(features.indptr, features.indices, _divide(features.data, sums[rows]), features.shape)
-    return _divide(features, features.sum(axis=1, dtype=np.float64)[:, None])
+    out, step = np.empty(features.shape, np.float32), block_rows(features.shape[1])
+    for low in range(0, len(features), step):  # float64 first: a sum that casts on its way may depend on how many rows there are
+        exact = features[low:low + step].astype(np.float64)
+        out[low:low + step] = _divide(exact, exact.sum(axis=1)[:, None])
+    return out
 
 
 def _divide(values: Array, sums: Array) -> Array:

@@ -112,6 +112,35 @@ def reader_order(adjacency: CSR) -> Array:
     return np.asarray(reverse_cuthill_mckee(to_scipy(transpose(adjacency), np.int8)), np.int64)
 
 
+class FeatureHash:
+    """A sha256 over features that come in consecutive row blocks: the same however the rows are cut."""
+
+    def __init__(self) -> None:
+        self._parts = {name: hashlib.sha256() for name in ("dense", "lengths", "indices", "data")}
+        self._rows, self._columns = 0, 0
+
+    def update(self, block: Array | CSR) -> None:
+        """Add rows, [n, F] float32 or CSR."""
+        self._rows, self._columns = self._rows + block.shape[0], block.shape[1]
+        arrays = {"dense": block} if isinstance(block, np.ndarray) else {
+            "lengths": np.diff(block.indptr), "indices": block.indices, "data": block.data}
+        for name, array in arrays.items():
+            if array is not None:
+                self._parts[name].update(np.ascontiguousarray(array).data)
+
+    def hexdigest(self) -> str:
+        """Return the hash of the rows so far."""
+        whole = f"{self._rows} {self._columns} " + " ".join(part.hexdigest() for part in self._parts.values())
+        return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def feature_hash(features: Array | CSR) -> str:
+    """Return the hash of features that are in memory as a whole."""
+    digest = FeatureHash()
+    digest.update(features)
+    return digest.hexdigest()
+
+
 def content_hash(graph: NodeGraph) -> str:
     """Return a sha256 over the graph's edges, features and labels: the same whichever file layout they came from."""
     digest = hashlib.sha256()

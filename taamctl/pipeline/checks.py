@@ -218,7 +218,7 @@ def train_features(split: SplitArrays, raw: NodeGraph, used: CSR, stored: Artefa
     for g, (low, high) in enumerate(pairwise(offset.tolist())):
         if g % len(PARTS):
             continue
-        wanted = {"orig_id": nodes[low:high], "y": y[low:high], **alone.group(g, low, high, params)}
+        wanted = {"orig_id": nodes[low:high], "y": y[low:high], **alone.group(g, params)}
         for name, right in wanted.items():
             path = f"{group(g // len(PARTS), 'train')}/{name}"
             off = _distance(stored.read(path), np.asarray(right))

@@ -142,6 +142,6 @@ def _mixed_query(queries: list[QueryGraph], edges: CSR, num_features: int, param
     lengths = np.concatenate([np.diff(q.extras["x_indptr"]) for q in queries])
     raw = CSR(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), x["x_indices"], x["x_data"], (len(lengths), num_features))
     nodes = np.arange(len(lengths))
-    made = features.compute(raw, nodes, np.array([0, len(nodes)]), edges, params, "none").group(0, 0, len(nodes), params)
-    extras = {name: made[name] for name in ("x_indptr", "x_indices", "x_data", "indptr", "indices")}
+    made = features.compute(raw, nodes, np.array([0, len(nodes)]), edges, params, "none").group(0, params)
+    extras = {"x_indptr": raw.indptr, **x, "indptr": made["indptr"], "indices": made["indices"]}
     return QueryGraph(torch.from_numpy(made["H"]), torch.from_numpy(made["deg"].astype(np.float32)), extras)

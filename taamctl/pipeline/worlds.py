@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from taamctl.core.types import CSR, NodeGraph
-from taamctl.graph.canonical import content_hash
+from taamctl.graph.canonical import content_hash, feature_hash
 from taamctl.pipeline import disturb, witness
 from taamctl.pipeline.checks import SplitArrays
 from taamctl.runtime.artefacts import Artefact
@@ -94,7 +94,7 @@ class Case:
         with self._tree(kind, made.count) as world:
             changes = disturb.split_changes(self.split, made.y, self.used(made.graph))
             disturb.rewrite(self.stored("split"), world.layout.file("split", self.dataset), changes,
-                            {"graph_sha256": content_hash(made.graph)})
+                            {"graph_sha256": content_hash(made.graph), "features_sha256": feature_hash(made.graph.features)})
             self._precompute(world, made.graph)
             yield world
 

@@ -6,14 +6,11 @@ path is never opened for writing. A reader refuses a file without the mark and c
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
-import signal
-import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -21,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from taamctl.core.errors import TaamctlError, explain_os_error
+from taamctl.core.slices import Slices
 from taamctl.core.types import Array
 from taamctl.runtime import schema
+from taamctl.runtime.sink import Sink, interrupts_held
 
 if TYPE_CHECKING:
     import h5py
@@ -105,71 +104,6 @@ def checksum(array: Array) -> int:
     return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data) if array.size else 0
 
 
-class _Sink:
-    """The file that HDF5 writes into. HDF5 crashes after a failed write, so the first failure is kept here and the rest is dropped."""
-
-    def __init__(self, file: io.FileIO) -> None:
-        self._file = file
-        self.failure: OSError | None = None
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def read(self, size: int = -1) -> bytes:
-        return self._file.read(size)
-
-    def readinto(self, buffer: memoryview) -> int:
-        got = self._file.readinto(buffer) or 0
-        buffer[got:] = bytes(len(buffer) - got)
-        return len(buffer)
-
-    def write(self, data: memoryview) -> int:
-        left = memoryview(data)
-        try:
-            while self.failure is None and len(left):
-                left = left[self._file.write(left):]
-        except OSError as error:
-            self.failure = error
-        return len(data)
-
-    def truncate(self, size: int) -> int:
-        try:
-            return self._file.truncate(size) if self.failure is None else size
-        except OSError as error:
-            self.failure = error
-        return size
-
-    def flush(self) -> None:
-        """Do nothing: the file is not buffered."""
-
-    def check(self) -> None:
-        if self.failure is not None:
-            raise self.failure
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[Callable[[], None]]:
-    """Keep Ctrl-C out of HDF5's calls into Python, where an exception would crash it; the yielded function lets it through."""
-    held: list[int] = []
-
-    def let_through() -> None:
-        if held:
-            raise KeyboardInterrupt
-
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:
-        signal.signal(signal.SIGINT, lambda number, _: held.append(number))
-    try:
-        yield let_through
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-    let_through()
-
-
 class Writer:
     """Fill one artefact; use it through `create`."""
 
@@ -183,11 +117,14 @@ class Writer:
 
         Args:
             path: where, such as `tasks/00/train/H`.
-            values: the array; text is taken as UTF-8.
+            values: the array, or `Slices` of it; text is taken as UTF-8.
             dims: dimension labels of an entry that the table leaves open.
         """
         import h5py
 
+        if isinstance(values, Slices):
+            self.put_rows(path, values.shape, values.make())
+            return
         entry = schema.entry_of(self._kind, path)
         if entry is None and not schema.KINDS[self._kind].open_entries:
             raise ValueError(f"{self._kind} artefacts have no entry {path}")
@@ -198,11 +135,47 @@ class Writer:
             crc = zlib.crc32(b"\0".join(array.tolist()))
         else:
             array = np.asarray(array, None if entry is None else entry.dtype, order="C")
-            stored = self._handle.create_dataset(path, data=array, chunks=_chunks(array))
+            stored = self._handle.create_dataset(path, data=array, chunks=_chunks(array.shape, array.itemsize))
             crc = checksum(array)
-        labels = entry.dims if entry is not None else dims
-        if labels is not None and len(labels) != array.ndim:
-            raise ValueError(f"{path} has {array.ndim} dimensions, the schema says {labels}")
+        self._finish(stored, crc, path, entry.dims if entry is not None else dims)
+
+    def put_rows(self, path: str, shape: tuple[int, ...], blocks: Iterable[Array]) -> None:
+        """Write one array that comes a few rows at a time; the bytes are those of `put`, however the rows are cut.
+
+        Args:
+            path: an entry of the schema table, which gives the dtype.
+            shape: of the whole array.
+            blocks: consecutive rows, [n, ...].
+
+        Raises:
+            ValueError: no such entry, or the blocks are not of that shape.
+        """
+        entry = schema.entry_of(self._kind, path)
+        if entry is None:
+            raise ValueError(f"{self._kind} artefacts have no entry {path}")
+        dtype = np.dtype(entry.dtype)
+        chunks = _chunks(shape, dtype.itemsize)
+        if chunks is None:
+            self.put(path, np.concatenate([np.zeros((0, *shape[1:]), dtype), *blocks]).reshape(shape))
+            return
+        stored = self._handle.create_dataset(path, shape, dtype, chunks=chunks)
+        crc, at = 0, 0
+        for piece in _aligned(blocks, chunks[0], dtype):
+            stored[at:at + len(piece)] = piece
+            crc, at = zlib.crc32(piece.view(np.uint8).data, crc), at + len(piece)
+            self._check()
+        if at != shape[0]:
+            raise ValueError(f"{path} should have {shape[0]} rows, {at} came")
+        self._finish(stored, crc, path, entry.dims)
+
+    def tick(self) -> None:
+        """Let a Ctrl-C through that came since the last array, and raise what the disk refused: for long work between arrays."""
+        self._check()
+
+    def _finish(self, stored: h5py.Dataset, crc: int, path: str, labels: tuple[str, ...] | None) -> None:
+        """Add dimension labels and checksum."""
+        if labels is not None and len(labels) != stored.ndim:
+            raise ValueError(f"{path} has {stored.ndim} dimensions, the schema says {labels}")
         for axis, label in enumerate(labels or ()):
             stored.dims[axis].label = label
         stored.attrs["crc32"] = np.uint32(crc)
@@ -213,15 +186,30 @@ class Writer:
         self._handle.attrs[name] = value
 
 
-def _chunks(array: Array) -> tuple[int, ...] | None:
+def _chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
     """Return equal row chunks of at most 1 MiB; None (contiguous) for anything smaller than one chunk.
 
     Equal, because HDF5 stores the last chunk in full: a short one would be padding on the disk.
     """
-    if array.nbytes <= CHUNK_BYTES or array.ndim == 0:
+    size = math.prod(shape) * itemsize
+    if size <= CHUNK_BYTES or not shape:
         return None
-    pieces = -(-array.nbytes // CHUNK_BYTES)
-    return (-(-array.shape[0] // pieces), *array.shape[1:])
+    return (-(-shape[0] // -(-size // CHUNK_BYTES)), *shape[1:])
+
+
+def _aligned(blocks: Iterable[Array], rows: int, dtype: np.dtype[Any]) -> Iterator[Array]:
+    """Yield the rows of `blocks` cut at multiples of `rows`, so that no chunk is written twice."""
+    left: list[Array] = []
+    for block in blocks:
+        left.append(np.asarray(block, dtype))
+        have = sum(map(len, left))
+        if have >= rows:
+            joined = np.ascontiguousarray(np.concatenate(left) if len(left) > 1 else left[0])
+            whole = have // rows * rows
+            yield joined[:whole]
+            left = [joined[whole:]]
+    if sum(map(len, left)):
+        yield np.ascontiguousarray(np.concatenate(left))
 
 
 def create(path: Path, kind: str, params: Any, fill: Callable[[Writer], None]) -> None:
@@ -237,8 +225,8 @@ def create(path: Path, kind: str, params: Any, fill: Callable[[Writer], None]) -
 
     from taamctl.runtime.params import canonical_json
 
-    with atomic(path) as temporary, _interrupts_held() as let_through, temporary.open("w+b", buffering=0) as file:
-        sink = _Sink(file)
+    with atomic(path) as temporary, interrupts_held() as let_through, temporary.open("w+b", buffering=0) as file:
+        sink = Sink(file)
 
         def check() -> None:
             sink.check()
@@ -345,6 +333,22 @@ class Artefact:
         if not right:
             raise self._broken(path)
         return np.array([v.decode() for v in array]) if text else array
+
+    def verify(self, path: str) -> None:
+        """Read an array a few rows at a time, and check it against its checksum.
+
+        Raises:
+            TaamctlError: it was damaged.
+        """
+        stored, crc = self._entry(path), 0
+        step = 4 * (stored.chunks[0] if stored.chunks else max(1, stored.shape[0]))
+        for low in range(0, stored.shape[0], step):
+            piece = np.ascontiguousarray(self.rows(path, low, low + step))
+            crc = zlib.crc32(piece.view(np.uint8).data, crc) if piece.size else crc
+        with self._guard(path):
+            right = crc == int(stored.attrs["crc32"])
+        if not right:
+            raise self._broken(path)
 
     def head(self, path: str, rows: int) -> Array:
         """Read the first rows of an array, unchecked."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import Array, QueryGraph, StreamInfo, Task, TaskData
+from taamctl.core.types import CSR, Array, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.runtime.artefacts import Artefact
 from taamctl.runtime.schema import group
 
@@ -49,12 +49,20 @@ class FeatureStore(Artefact):
 
     def _extras(self, where: str, needs: Sequence[str]) -> dict[str, Array]:
         self.require(needs)
-        return {name: self.read(f"{where}/{name}") for need in needs for name in EXTRAS[need]}
+        extras: dict[str, Array] = {}
+        for need in needs:
+            if need == "x" and self.has(f"{where}/x"):
+                x = CSR.of_dense(self.read(f"{where}/x"))
+                extras |= {"x_indptr": x.indptr, "x_indices": x.indices, "x_data": np.asarray(x.data)}
+            else:
+                extras |= {name: self.read(f"{where}/{name}") for name in EXTRAS[need]}
+        return extras
 
     def require(self, needs: Sequence[str]) -> None:
         """Refuse, before any training, features that lack what a method needs."""
         for need in needs:
-            if not all(self.has(f"{group(0, 'train')}/{name}") for name in EXTRAS[need]):
+            first = group(0, "train")
+            if not self.has(f"{first}/{need}") and not all(self.has(f"{first}/{name}") for name in EXTRAS[need]):
                 raise TaamctlError(f"{self.path} does not hold what this method needs: {need}",
                                    f"set precompute.store_{need} to true and run taamctl precompute")
 

@@ -28,6 +28,7 @@ class Context:
         wait: wait for another writer of the same artefact; False gives up at once.
         progress: receives progress.
         tell: receives one line for people.
+        max_memory: bytes that the whole process should keep to, where a stage can; None: no limit. No byte of an artefact depends on it.
     """
 
     params: Params
@@ -37,6 +38,7 @@ class Context:
     wait: bool = True
     progress: Progress = SILENT
     tell: Callable[[str], None] = field(default=lambda line: None)
+    max_memory: int | None = None
 
     def asked(self, section: str) -> Any:
         """Return a section of the parameters as plain values, such as `split` or `methods.taam`."""

@@ -47,7 +47,7 @@ KINDS: dict[str, Kind] = {
         "given/node_id": Entry("str", ("N",), "the nodes' names in the source", optional=True),
         "notes": Entry("str", ("note",), "what importing had to say about the raw data", optional=True),
     }),
-    "split": Kind(2, "task stream, parts and the edges inside every (task, part)", {
+    "split": Kind(3, "task stream, parts and the edges inside every (task, part)", {
         "classes/label": Entry("int64", ("C",), "the data set's label id of every class, in stream order"),
         "classes/name": Entry("str", ("C",), "class names, in stream order"),
         "classes/count": Entry("int64", ("C", "part"), "nodes per class in train, val, test"),
@@ -63,7 +63,7 @@ KINDS: dict[str, Kind] = {
         "mixed/indices": Entry("int32", ("E",), "sending nodes, in the grouped numbering"),
         "account/table": Entry("int64", ("T*3", "4"), "per (task, part): nodes, edges kept, self-loops among them, isolated nodes"),
     }),
-    "precompute": Kind(1, "propagated features of every (task, part), each from its own induced subgraph alone", {
+    "precompute": Kind(2, "propagated features of every (task, part), each from its own induced subgraph alone", {
         "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
         "classes/name": Entry("str", ("C",), "class names, in stream order"),
         GROUP + "orig_id": Entry("int64", ("N",), "node id in the data set's documented order"),
@@ -73,9 +73,10 @@ KINDS: dict[str, Kind] = {
         GROUP + "spread": Entry("float32", ("N",), "S^k 1: how much mass a node receives"),
         GROUP + "hop_mean": Entry("float32", ("J", "F"), "mean over the nodes of S^j X, j = 0..max_hop: every AMP profile follows"),
         GROUP + "ls_mean": Entry("float32", ("2", "F"), "Laplacian-smoothing profile; row 0 with the trailing D^-1/2, row 1 without"),
-        GROUP + "x_indptr": Entry("int64", ("N+1",), "raw features X as CSR: row pointer", optional=True),
-        GROUP + "x_indices": Entry("int32", ("nnz",), "raw features X as CSR: feature ids", optional=True),
-        GROUP + "x_data": Entry("float32", ("nnz",), "raw features X as CSR: values", optional=True),
+        GROUP + "x": Entry("float32", ("N", "F"), "raw features X, where at least half of the group's values are not 0", optional=True),
+        GROUP + "x_indptr": Entry("int64", ("N+1",), "X as CSR, where more are 0: row pointer", optional=True),
+        GROUP + "x_indices": Entry("int32", ("nnz",), "X as CSR: feature ids", optional=True),
+        GROUP + "x_data": Entry("float32", ("nnz",), "X as CSR: values", optional=True),
         GROUP + "indptr": Entry("int64", ("N+1",), "edges inside the group, self-loops added: row pointer", optional=True),
         GROUP + "indices": Entry("int32", ("E",), "edges inside the group: sending nodes, numbered inside the group", optional=True),
     }),

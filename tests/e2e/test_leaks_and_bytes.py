@@ -68,6 +68,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_byte_of_the_training_side_moves(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str,
                                             part: int) -> None:
     victims = _victims(undisturbed, part)
+    monkeypatch.delattr(synthetic, "features")  # else precompute takes the features of the graph as it is
     monkeypatch.setattr(synthetic, "load", lambda root, params: _disturbed(LOAD(root, params), victims, what))
     _stages(tmp_path)
     a, b = (Layout(f).file("precompute", "synthetic") for f in (undisturbed, tmp_path))

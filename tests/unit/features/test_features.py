@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
 
 from taamctl.core.types import CSR
-from taamctl.features import compute, profiles, sgc
+from taamctl.features import compute, group, profiles, sgc
 from taamctl.features.backends import BACKENDS
-from taamctl.features.operator import Operator, build, with_self_loops
+from taamctl.features.operator import Operator, build, ranges, with_self_loops
 from taamctl.features.params import PrecomputeParams
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
 
@@ -78,7 +80,6 @@ def test_a_column_has_the_same_bits_alone_and_among_any_others(backend: str, wid
         pytest.importorskip("dgl", reason="the dgl backend needs dgl")
     operator = _operator(700, 9_000)
     assert operator.adjacency.data is not None
-    assert operator.adjacency.data.max() == 2
     z, step = np.random.default_rng(7).standard_normal((700, 300)).astype(np.float32), BACKENDS[backend](operator)
     whole = step(z)
     assert all(np.array_equal(step(np.ascontiguousarray(z[:, at:at + width])), whole[:, at:at + width]) for at in range(0, 300, width))
@@ -146,7 +147,7 @@ def test_vector_propagation_gives_the_means_of_propagated_features() -> None:
 def test_ls_profile_equals_its_definition() -> None:
     x = np.random.default_rng(3).standard_normal((80, 5)).astype(np.float32)
     edges = _edges()
-    got = profiles.ls_means(edges, "add", x, OFFSET, hops=3, reconnect=False, seed=0)
+    got = profiles.ls_means(build(edges, "add"), x, OFFSET, hops=3, reconnect=False, seed=0)
     s, d = _dense(edges), build(edges, "add").inverse_root
     z = s @ s @ s @ x
     for g in (0, 1, 3):
@@ -155,22 +156,59 @@ def test_ls_profile_equals_its_definition() -> None:
         assert np.allclose(got[g, 1], z[rows].mean(0), atol=1e-12)
 
 
-def test_reconnecting_ties_isolated_nodes_inside_their_group() -> None:
-    edges = _edges()
-    joined = profiles._reconnect(edges, OFFSET, 0)
-    group = np.repeat(np.arange(4), np.diff(OFFSET))
-    rows = np.repeat(np.arange(80), np.diff(joined.indptr))
-    assert (group[rows] == group[joined.indices]).all()
-    proper = np.bincount(rows[rows != joined.indices], minlength=80)
-    assert (proper > 0).all()
-    again = profiles._reconnect(edges, OFFSET, 0)
-    assert np.array_equal(joined.indices, again.indices)
+@pytest.mark.parametrize("directed", [False, True])
+def test_reconnecting_ties_isolated_nodes_inside_their_group(directed: bool) -> None:
+    operator = build(_edges(directed=directed), "add")
+    before = to_scipy(operator.adjacency).toarray()
+    owner = np.repeat(np.arange(4), np.diff(OFFSET))
+    alone = np.flatnonzero((before > 0).sum(1) == 1)
+    assert len(alone)
+    for g, (low, high) in enumerate(pairwise(OFFSET.tolist())):
+        rows, columns = profiles.reconnected(operator, low, high, g, 0)
+        assert (owner[rows] == g).all()
+        assert (owner[columns] == g).all()
+        assert (before[rows, columns] == 0).all(), "an entry that is there already"
+        assert len({*zip(rows.tolist(), columns.tolist(), strict=True)}) == len(rows)
+        mine = alone[owner[alone] == g]
+        assert np.isin(mine, rows).all(), "every node without an in-edge has one now"
+        assert all(before[c, r] > 0 or (c, r) in {*zip(rows.tolist(), columns.tolist(), strict=True)}
+                   for r, c in zip(rows.tolist(), columns.tolist(), strict=True)), "a tie goes both ways"
+        again = profiles.reconnected(operator, low, high, g, 0)
+        assert np.array_equal(rows, again[0])
+        assert np.array_equal(columns, again[1])
+
+
+@pytest.mark.parametrize("policy", ["add", "reset"])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("entries", [1, 3, 50])
+def test_products_with_vectors_equal_the_dense_ones_however_rows_are_cut(monkeypatch: pytest.MonkeyPatch, entries: int, directed: bool,
+                                                                        policy: str) -> None:
+    monkeypatch.setattr("taamctl.features.operator.ranges", lambda indptr: list(ranges(indptr, entries)))
+    operator, v = build(_edges(directed=directed), policy), np.random.default_rng(3).standard_normal((80, 2))
+    s = _dense(_edges(directed=directed), policy)
+    assert np.allclose(operator.scipy().toarray(), s, atol=1e-14)
+    assert np.allclose(operator.times(v), s @ v, atol=1e-13)
+    assert np.allclose(operator.times(v[:, 0], transposed=True), s.T @ v[:, 0], atol=1e-13)
+    d, extra = operator.inverse_root, np.zeros((80, 80))
+    extra[3, 7] = 1
+    pairs = (np.array([3]), np.array([7]))
+    assert np.allclose(operator.times(v, pairs=pairs), (s + d[:, None] * extra * d) @ v, atol=1e-13)
+    assert np.allclose(operator.times(v, transposed=True, pairs=pairs), (s + d[:, None] * extra * d).T @ v, atol=1e-13)
+
+
+def test_ranges_cover_all_rows_with_few_entries_each() -> None:
+    indptr = np.array([0, 5, 5, 5, 30, 31, 31, 33, 33])
+    found = list(ranges(indptr, 6))
+    assert [low for low, _ in found] == [0, *(high for _, high in found[:-1])]
+    assert found[-1][1] == 8
+    assert all(indptr[high] - indptr[low] <= 6 or high == low + 1 for low, high in found)
+    assert list(ranges(np.array([0]))) == []
 
 
 def test_ls_is_scale_sensitive_under_euclid_only() -> None:
     """Doubling every degree rescales the trailing D^-1/2, which moves a Euclidean distance and no cosine."""
     x = np.abs(np.random.default_rng(4).standard_normal((80, 5))).astype(np.float32)
-    profile = profiles.ls_means(_edges(), "add", x, OFFSET, hops=3, reconnect=True, seed=0)[0, 0]
+    profile = profiles.ls_means(build(_edges(), "add"), x, OFFSET, hops=3, reconnect=True, seed=0)[0, 0]
     from taamctl.learning.task_id import similarity
 
     prototypes = np.stack([profile, profile / 3])
@@ -195,15 +233,39 @@ def test_compute_keeps_groups_apart() -> None:
             assert not np.array_equal(a[1], b[1])
 
 
-def test_group_edges_repeat_double_loops_and_group_features_round_trip() -> None:
-    edges = _edges()
-    operator = build(edges, "add")
-    indptr, indices = compute.group_edges(operator, 30, 50)
-    dense = np.zeros((20, 20))
-    np.add.at(dense, (np.repeat(np.arange(20), np.diff(indptr)), indices), 1)
-    assert np.array_equal(dense, to_scipy(operator.adjacency).toarray()[30:50, 30:50])
-    x = np.where(np.random.default_rng(6).random((80, 6)) < 0.3, 2.0, 0.0).astype(np.float32)
-    for features in (x, from_scipy(x)):
-        got = compute.group_features(features, 30, 50)
-        back = CSR(got["x_indptr"].astype(np.int64), got["x_indices"], got["x_data"], (20, 6))
-        assert np.array_equal(to_scipy(back).toarray(), x[30:50])
+def test_stored_edges_repeat_double_loops() -> None:
+    for policy in ("add", "reset"):
+        operator = build(_edges(), policy)
+        indptr, indices = group.edge_entries(operator)
+        dense = np.zeros((80, 80))
+        np.add.at(dense, (np.repeat(np.arange(80), np.diff(indptr)), indices), 1)
+        assert np.array_equal(dense, to_scipy(operator.adjacency).toarray())
+        assert (operator.adjacency.data is not None) == (policy == "add")
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_raw_features_are_stored_dense_where_most_are_not_zero_and_as_csr_elsewhere(share: float) -> None:
+    rng = np.random.default_rng(6)
+    x = np.where(rng.random((80, 6)) < share, rng.random((80, 6)), 0.0).astype(np.float32)
+    loose = from_scipy(x)
+    zeros = CSR(np.arange(0, 481, 6), np.tile(np.arange(6, dtype=np.int32), 80), x.ravel(), (80, 6))  # every zero is stored
+    made = [compute.compute(f, np.arange(80), OFFSET, _edges(), PARAMS, "none") for f in (x, loose, zeros)]
+    for g, (low, high) in enumerate(pairwise(OFFSET.tolist())):
+        got = [m.group(g, PARAMS) for m in made]
+        for other in got[1:]:
+            assert {n: (a.dtype, a.tobytes()) for n, a in other.items()} == {n: (a.dtype, a.tobytes()) for n, a in got[0].items()}
+        if share > 0.5 or low == high:
+            assert np.array_equal(got[0]["x"], x[low:high])
+        else:
+            back = CSR(got[0]["x_indptr"], got[0]["x_indices"], got[0]["x_data"], (high - low, 6))
+            assert np.array_equal(to_scipy(back).toarray(), x[low:high])
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 16])
+def test_means_of_a_column_have_the_same_bits_alone_and_among_any_others(width: int) -> None:
+    rng = np.random.default_rng(10)
+    weights, x = rng.random((9_001, 5)), rng.standard_normal((9_001, 33)).astype(np.float32)
+    whole = profiles.weighted_sums(weights, x)
+    assert np.allclose(whole, weights.T @ x.astype(np.float64))
+    for at in range(0, 33, width):
+        assert np.array_equal(profiles.weighted_sums(weights, np.ascontiguousarray(x[:, at:at + width])), whole[:, at:at + width])

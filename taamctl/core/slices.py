@@ -1,0 +1,28 @@
+"""An array that is made a few rows at a time, to be written without ever being whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from taamctl.core.types import Array
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Rows of an array, in order.
+
+    Attributes:
+        shape: of the whole array.
+        make: begins the pass: blocks [n, ...] whose rows make up the array.
+    """
+
+    shape: tuple[int, ...]
+    make: Callable[[], Iterable[Array]]
+
+    def whole(self) -> Array:
+        """Return the array."""
+        blocks = list(self.make())
+        return np.concatenate(blocks) if blocks else np.zeros(self.shape, np.float32)

@@ -1,0 +1,91 @@
+"""All groups of a split one after the other: within a limit of memory where there is one, with the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from taamctl.core.progress import Progress
+from taamctl.core.rows import FeatureRows
+from taamctl.core.slices import Slices
+from taamctl.core.types import CSR, PARTS, Array
+from taamctl.features import group, room
+from taamctl.features.params import PrecomputeParams
+from taamctl.features.source import GroupFeatures, opened
+
+Made = tuple[int, int, int, dict[str, Array | Slices]]  # a group's number, its rows [low, high), what is stored of it
+LONG = 1 << 30  # edges x features from which on the end of every task is told
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a split says: rows, and the edges among them, which are read group by group.
+
+    Attributes:
+        orig_id: [N] the node of every row. offset: [G + 1] group boundaries. indptr: [N + 1] row pointer of the edges.
+        columns: entries [low, high) of the edges' column numbers, as an array of its own.
+    """
+
+    orig_id: Array
+    offset: Array
+    indptr: Array
+    columns: Callable[[int, int], Array]
+
+    def edges(self, low: int, high: int) -> CSR:
+        """Return the edges of the group with rows [low, high), numbered from 0."""
+        a, b = int(self.indptr[low]), int(self.indptr[high])
+        inside = self.columns(a, b)
+        inside -= np.int32(low)
+        return CSR(self.indptr[low:high + 1] - a, inside, None, (high - low, high - low))
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be done: features, split, parameters, the resolved normalisation, and the bytes that the process may have."""
+
+    raw: FeatureRows
+    parts: Parts
+    params: PrecomputeParams
+    norm: str
+    limit: int | None = None
+
+
+@contextmanager
+def begun(work: Work, folder: Path, progress: Progress, tick: Callable[[], None]) -> Iterator[tuple[str, Iterator[Made]]]:
+    """Read the raw features, and yield their hash and then every group.
+
+    Args:
+        folder: where a nameless scratch file goes, if one is needed.
+        tick: called again and again; may raise to stop.
+
+    Raises:
+        TaamctlError: the limit is too low; it says how much would do.
+    """
+    parts, raw = work.parts, work.raw
+    width = None
+    if work.limit is not None:
+        sizes = room.Sizes(np.diff(parts.offset), np.diff(parts.indptr[parts.offset]), raw.shape[1],
+                           4 * raw.shape[0] * raw.shape[1] if raw.whole is None else 0)
+        width = room.columns_at_once(work.limit, sizes, work.params)
+    with opened(raw, parts.orig_id, parts.offset, work.norm, width, folder, progress, tick) as features:
+        yield features.sha256, _made(work, features, progress, tick)
+
+
+def _made(work: Work, features: GroupFeatures, progress: Progress, tick: Callable[[], None]) -> Iterator[Made]:
+    offset, indptr = work.parts.offset, work.parts.indptr
+    told = work.limit is not None or int(indptr[-1]) * work.raw.shape[1] >= LONG
+    progress.start("propagate", int(indptr[-1] + offset[-1]))
+    for g, (low, high) in enumerate(pairwise(offset.tolist())):
+        x, h = features.group(g)
+        made = group.compute(x, h, work.parts.edges(low, high), g, work.params, tick)
+        yield g, low, high, made.entries(work.params)
+        del made, x, h
+        progress.advance(int(indptr[high] - indptr[low]) + high - low)
+        if told and g % len(PARTS) == len(PARTS) - 1:
+            progress.line(f"task {g // len(PARTS)}: {offset[g + 1] - offset[g - 2]:,} nodes propagated")
+    progress.finish()

@@ -1,0 +1,76 @@
+"""How much memory propagation needs, and what fits into what there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.memory import SLACK, mib, used
+from taamctl.core.rows import BLOCK_BYTES
+from taamctl.core.types import Array
+from taamctl.features.backends import BACKENDS, COST
+from taamctl.features.operator import RANGE, build
+from taamctl.features.params import PrecomputeParams
+from taamctl.features.sgc import BLOCK
+
+LEAST = 8  # columns that are worth a pass over the edges
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the memory depends on.
+
+    Attributes:
+        nodes, entries: [G] rows and edges of every group.
+        features: F.
+        raw: bytes of the raw features as a whole; 0 where they are in memory already.
+    """
+
+    nodes: Array
+    entries: Array
+    features: int
+    raw: int
+
+    def group(self, params: PrecomputeParams, width: int, *, held: bool) -> int:
+        """Return bytes for the most demanding group; `held`: X and H of the group are in memory too."""
+        per_entry, copies = COST[params.backend]
+        vectors = 8.0 * (2 * (params.max_hop + 3) + 8)
+        per_node = vectors + 4.0 * copies * width + (8.0 * self.features if held else 0)
+        loops = self.entries + self.nodes
+        largest, cells = int(loops.max(initial=0)), 4 * int(self.nodes.max(initial=0)) * self.features
+        passing = 40 * min(RANGE, largest) + 6 * min(BLOCK_BYTES, cells)  # a range of entries, a block of rows, and what is made of them
+        return passing + int((loops * (8.0 + per_entry) + self.nodes * per_node).max(initial=0))
+
+
+def warm_up(params: PrecomputeParams) -> None:
+    """Take one step on a graph of one node, so that what the backend's library needs for itself is in memory before it is counted."""
+    from taamctl.core.types import CSR
+
+    lonely = build(CSR(np.zeros(2, np.int64), np.zeros(0, np.int32), None, (1, 1)), params.self_loops)
+    BACKENDS[params.backend](lonely)(np.ones((1, 1), np.float32))
+
+
+def columns_at_once(limit: int, sizes: Sizes, params: PrecomputeParams) -> int | None:
+    """Return how many columns fit at once with X and H on the disk; None: everything fits into memory.
+
+    Args:
+        limit: bytes that the whole process may have.
+
+    Raises:
+        TaamctlError: not even a few columns fit; the hint has the limit that would do.
+    """
+    warm_up(params)
+    widest = max(1, min(BLOCK, sizes.features))
+    inside = used() + SLACK
+    if inside + sizes.raw + sizes.group(params, widest, held=True) <= limit:
+        return None
+    least = inside + sizes.group(params, min(LEAST, widest), held=False)
+    if least > limit:
+        raise TaamctlError(f"{limit >> 20} MiB of memory are too little to propagate {int(sizes.nodes.sum()):,} nodes: "
+                           f"{mib(inside)} MiB are in use, and the largest part of a task needs {mib(least - inside)} MiB more",
+                           f"use --max-memory {mib(least) + 1}M or more" + ("" if sizes.raw else
+                           "; taamctl data import makes a file whose features need not be in memory, as they are now"))
+    each = (sizes.group(params, widest, held=False) - sizes.group(params, 0, held=False)) / widest
+    return max(1, min(widest, int((limit - inside - sizes.group(params, 0, held=False)) / max(1.0, each))))
