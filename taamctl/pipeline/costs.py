@@ -16,7 +16,7 @@ SHARED = ("train", "infer", "eval")  # stages whose runs and tasks several proce
 
 # --- fitted: time
 START = 3.0  # seconds until Python has torch and its plug-ins, once per command
-SPLIT_SORTS = 16.0  # sorts of all edges that loading, symmetrising and inducing amount to
+SPLIT_SORTS = 14.0  # sorts of all edges that loading, symmetrising and inducing amount to
 SPLIT_PASSES = 6.0  # times that the raw features are read, hashed or copied
 HASHED = 4e8  # bytes per second of a file or an array that is hashed or read into place
 VECTORS = 12.0  # sparse products with a vector, in columns: a gather of one column costs as much as that many of a block
@@ -24,20 +24,23 @@ PRODUCTS = 1.1  # time of the two products of training over that of the bare one
 FEATURE_PASSES = 1.2  # times that training goes over N x F floats beside its two products, per epoch
 HIDDEN_PASSES = 16.0  # the same over N x 256 floats
 STEP = 0.0015  # seconds of an optimiser step that no row pays for
-PROBE_STEPS, PROBE_START = 60.0, 1.0  # L-BFGS evaluations of a logistic regression; seconds until its library is there
+PROBE_STEPS, PROBE_START = 20.0, 1.0  # L-BFGS evaluations of a logistic regression; seconds until its library is there
 RIDGE_SOLVES = 12.0  # products of P x P matrices that solving one stage of the closed form amounts to, float64
+ANSWER = 1.8  # time of a modulator's answer over that of its two products
 INFER_PASSES = 8.0  # times that a query's N x 256 floats are gone over, per stage
+PROPAGATE_START = 1.0  # seconds until the propagation's library is there
 PER_ARTEFACT = 0.05  # seconds to write the smallest artefact
 EVAL = 2e8  # predictions per second that are counted
 REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 
 # --- fitted: memory
-PLAIN, TORCH = 75 * MIB, 260 * MIB  # Python with numpy and h5py; with torch
+PLAIN, TORCH = 62 * MIB, 260 * MIB  # Python with numpy and h5py; with torch
 SPLIT_EDGE, SPLIT_NODE = 34.0, 60.0  # bytes per entry used, and per node
 GROUP_ENTRY, GROUP_COPIES = 24.0, 3.0  # precompute: bytes per entry of the group at work; N x columns arrays beside it
 GROUP_FIXED = 64 * MIB  # of a range of edges and a block of rows
 SKEW = 2.0  # time of the longest task over the mean one
-TRAIN_F, TRAIN_HIDDEN = 2.0, 6.0  # training: N x F and N x 256 arrays of the largest task held at once
+SPARSE_COPIES = 2.5  # split: sparse X held at once
+TRAIN_MODULATED, TRAIN_NET = (1.25, 1.5), (2.0, 6.0)  # training: N x F and N x 256 arrays of the rows learned at once
 
 
 @dataclass(frozen=True)
@@ -153,19 +156,23 @@ class Cost:
 
 def reach(filled: float, degree: float, hops: int) -> float:
     """Return the share of H = S^k X that is not 0: 1 - (1 - filled)^((1 + d)^k), as if neighbours shared no more than chance."""
-    return 1.0 if filled >= 1 else float(1 - (1 - filled) ** ((1 + degree) ** hops))
+    if filled in (0.0, 1.0) or hops * math.log1p(degree) > 60:
+        return float(filled > 0)
+    return float(1 - (1 - filled) ** ((1 + degree) ** hops))
 
 
 def split(c: Counts, r: Rates) -> Cost:
     """Price `split`: seconds = sorts x E log2 E / sort + passes over X; disk = 4 bytes per edge kept and 32 per row."""
     seconds = SPLIT_SORTS * c.used * math.log2(c.used + 2) / r.sort + SPLIT_PASSES * c.raw / r.copy + c.raw / HASHED
     disk = 4.0 * (c.kept + c.mixed) + 32.0 * c.rows
-    return Cost("split", PLAIN + SPLIT_EDGE * c.used + SPLIT_NODE * c.nodes + c.raw, disk, PER_ARTEFACT + seconds + disk / r.disk)
+    x = c.raw * (1.0 if c.filled >= 1 else SPARSE_COPIES)
+    return Cost("split", PLAIN + SPLIT_EDGE * c.used + SPLIT_NODE * c.nodes + x, disk, PER_ARTEFACT + seconds + disk / r.disk)
 
 
 def stored_x(c: Counts) -> float:
-    """Return the bytes of X in `features.h5`: 8 per value that is not 0, 8 per row."""
-    return 8.0 * c.rows + 8.0 * c.filled * c.rows * c.features
+    """Return the bytes of X in `features.h5`: 4 per value, or 8 per row and per value that is not 0 where fewer than half are."""
+    values = float(c.rows) * c.features
+    return 4.0 * values if c.filled >= 0.5 else 8.0 * c.rows + 8.0 * c.filled * values
 
 
 def stored_edges(c: Counts) -> float:
@@ -188,7 +195,7 @@ def precompute(c: Counts, w: Workload, r: Rates) -> Cost:
     h, x = 4.0 * c.rows * c.features, c.rows * c.features * (4.0 if c.filled >= 1 else 8.0 * c.filled)
     disk = h + 40.0 * c.rows + 4.0 * 3 * c.tasks * c.features * (w.max_hop + 3)
     disk += (stored_x(c) if w.store_x else 0) + (stored_edges(c) if w.store_edges else 0)
-    seconds = PER_ARTEFACT + propagated(c, w, r) + (w.max_hop + 4) * 2 * x / r.copy + c.raw / HASHED + disk / HASHED + disk / r.disk
+    seconds = PROPAGATE_START + propagated(c, w, r) + (w.max_hop + 4) * 2 * x / r.copy + c.raw / HASHED + disk / HASHED + disk / r.disk
     memory = TORCH + c.raw + 28.0 * c.rows + group(c, w, min(c.features, COLUMNS)) + 8.0 * c.largest * c.features
     if w.limit and w.limit < memory:
         memory, seconds = max(float(w.limit), least(c, w)), seconds + 2 * (h + x) / r.disk
@@ -228,14 +235,15 @@ def train_modulated(c: Counts, w: Workload, r: Rates) -> Cost:
     """Price the modulated family: every row once per epoch, whatever task it belongs to; loss over half the classes on average."""
     steps = w.epochs * max(c.tasks, math.ceil(c.train / w.node_batch) if w.node_batch else 0)
     seconds = w.epochs * epoch(c.train, c, r, c.classes / 2) + STEP * steps
-    return Cost("train", _train_memory(c, w, c.largest), net_bytes(c) + 4.0 * c.tasks * 16 * c.features, seconds)
+    return Cost("train", _train_memory(c, w, c.largest, TRAIN_MODULATED), net_bytes(c) + 4.0 * c.tasks * 16 * c.features, seconds)
 
 
 def train_net(c: Counts, w: Workload, r: Rates, stages: str = "") -> Cost:
     """Price a trainable net over the stream (`stages` empty), or anew on all tasks: after the `last` one, or after `all` of them."""
     share = {"": 1.0, "last": 1.0, "all": (c.tasks + 1) / 2}[stages]
     seconds = w.epochs * epoch(c.train * share, c, r, c.classes / 2, sparse=False) + STEP * w.epochs * (1 if stages == "last" else c.tasks)
-    return Cost("train", _train_memory(c, w, c.train if stages else c.largest), net_bytes(c), seconds)
+    kept = (1 if stages == "last" else c.tasks) * 4.0 * HIDDEN * (c.features + c.classes)
+    return Cost("train", _train_memory(c, w, c.train if stages else c.largest, TRAIN_NET), kept, seconds)
 
 
 def train_probe(c: Counts, w: Workload, r: Rates) -> Cost:
@@ -252,16 +260,31 @@ def train_ridge(c: Counts, w: Workload, r: Rates, width: int, views: int) -> Cos
     return Cost("train", memory, 4.0 * width * (c.classes * c.tasks / 2 + c.features), PER_ARTEFACT + work)
 
 
-def _train_memory(c: Counts, w: Workload, rows: float) -> float:
-    """Return TORCH + 4 N (2 F + 6 x 256) bytes of the rows learned at once; a batch bounds the second term."""
+def _train_memory(c: Counts, w: Workload, rows: float, arrays: tuple[float, float]) -> float:
+    """Return the bytes of the rows learned at once, N x F and N x 256 arrays; a batch bounds what is made of them."""
     inside = min(rows, w.node_batch) if w.node_batch else rows
-    return TORCH + 100 * MIB + 4.0 * (rows * (TRAIN_F * c.features + HIDDEN) + inside * TRAIN_HIDDEN * HIDDEN)
+    wide, hidden = arrays
+    return TORCH + 20 * MIB + 4.0 * (rows * (c.features + HIDDEN) + inside * ((wide - 1) * c.features + (hidden - 1) * HIDDEN))
 
 
-def infer(c: Counts, w: Workload, r: Rates) -> Cost:
-    """Price `infer`: a task's queries are answered at its own and every later stage, (T + 1) / 2 times on average: 4 N F 256 each."""
-    asked, times = c.val + c.test, (c.tasks + 1) / 2
-    one = 4.0 * asked * c.features * HIDDEN / r.dense + 4.0 * asked * (4 * c.features + INFER_PASSES * HIDDEN) / r.copy
+def modulated_answer(c: Counts) -> float:
+    """Return the float operations of a modulator's answer for one row: W1 h and W1 h', 4 F 256, and what is made of h."""
+    return ANSWER * 4.0 * c.features * HIDDEN
+
+
+def net_answer(c: Counts) -> float:
+    """Return the float operations of a net's answer for one row."""
+    return 2.0 * HIDDEN * (c.features + c.classes)
+
+
+def infer(c: Counts, w: Workload, r: Rates, answer: float) -> Cost:
+    """Price `infer`: a task's queries are answered at its own and every later stage, and once more at the end: (T + 3) / 2 times.
+
+    Args:
+        answer: float operations of an answer for one row.
+    """
+    asked, times = c.val + c.test, (c.tasks + 3) / 2
+    one = answer * asked / r.dense + 4.0 * asked * (2 * c.features + INFER_PASSES * HIDDEN) / r.lanes
     disk = asked * (16.0 * c.tasks + 16.0)
     memory = TORCH + 4.0 * max(c.val, c.test) * c.features + 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN) + 2 * disk
     return Cost("infer", memory, disk, PER_ARTEFACT + one * times + disk / r.disk)
@@ -270,7 +293,7 @@ def infer(c: Counts, w: Workload, r: Rates) -> Cost:
 def evaluate(c: Counts, r: Rates) -> Cost:
     """Price `eval`: four predictions per stage and row are counted into matrices."""
     counted = 4.0 * c.tasks * (c.val + c.test)
-    return Cost("eval", PLAIN + 8.0 * counted, 200.0 * c.tasks**2 + 20_000, PER_ARTEFACT + counted / EVAL)
+    return Cost("eval", PLAIN + 5.0 * counted, 200.0 * c.tasks**2 + 20_000, PER_ARTEFACT + counted / EVAL)
 
 
 def report(c: Counts, r: Rates) -> Cost:

@@ -17,6 +17,8 @@ from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context
 from taamctl.runtime.params import canonical
 
+SMALL = StreamInfo(8, ((0, 2), (2, 4)))
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -128,10 +130,9 @@ def lines(context: Context, three: tuple[Counts, Counts, Counts], work: Workload
     for method in run.methods:
         module = registry.load("taamctl.methods", method)
         own = context.params.plugin("methods", method, module.Params)
-        info = StreamInfo(three[1].features, _bounds(three[1]), work.hops)
-        parts = three[1].tasks if _independent(context, module, own, info) else 1
+        parts = three[1].tasks if _independent(context, module, own) else 1
         out.append(line(partial(training, module.Method.facts.family, own, w=work, r=rates), method=method, times=seeds, parts=parts))
-        out.append(line(lambda c: costs.infer(c, work, rates), method=method, times=seeds))
+        out.append(line(partial(answering, module.Method.facts, own, w=work, r=rates), method=method, times=seeds))
         out.append(line(lambda c: costs.evaluate(c, rates), method=method, times=seeds))
     return [*out, line(lambda c: costs.report(c, rates))]
 
@@ -150,15 +151,24 @@ def training(family: str, own: Any, c: Counts, w: Workload, r: Rates) -> Cost:
     return replace(rough(c, w, r), rough=True)
 
 
-def _bounds(c: Counts) -> tuple[tuple[int, int], ...]:
-    return tuple((t * c.classes // c.tasks, (t + 1) * c.classes // c.tasks) for t in range(c.tasks))
+def answering(facts: Any, own: Any, c: Counts, w: Workload, r: Rates) -> Cost:
+    """Price `infer` by what an answer takes; a method that propagates its queries (it needs their edges) is marked rough."""
+    if facts.family in ("modulation", "ablation"):
+        answer = costs.modulated_answer(c)
+    elif facts.family == "probe":
+        answer = 2.0 * c.features * c.classes
+    elif facts.family == "closed form":
+        answer = 2.0 * own.profile_width(c.features) * (c.features + c.classes)
+    else:
+        answer = costs.net_answer(c)
+    return replace(costs.infer(c, w, r, answer), rough="edges" in facts.query_needs)
 
 
-def _independent(context: Context, module: Any, own: Any, info: StreamInfo) -> bool:
-    """Tell whether a method's tasks can be learned at the same time: the method itself says so, once it is made (a backbone is drawn)."""
+def _independent(context: Context, module: Any, own: Any) -> bool:
+    """Tell whether a method's tasks can be learned at the same time: the method itself says so, made for a stream of a few numbers."""
     import torch
 
-    made = module.Method(own, info, context.params.section("train"), 0, torch.device("cpu"))
+    made = module.Method(own, SMALL, context.params.section("train"), 0, torch.device("cpu"))
     return bool(made.independent) and made.facts.sees == "current"
 
 

@@ -57,8 +57,8 @@ def verdict(graph: dict[str, Any]) -> list[str]:
     """Return the findings, and whether it fits."""
     out = [f"{f['level']}: {f['what']}" + (f"\n    {f['mend']}" if f["mend"] else "") for f in graph["findings"]]
     if rough := sorted({s["method"] for s in graph["stages"] if s["rough"]}):
-        out.append(f"note: {', '.join(rough)}: no formula of their own; what they do beside the shared training (condensing, replay, "
-                   "pre-training) is not in the price")
+        out.append(f"note: {', '.join(rough)}: no formula for all they do; what comes on top of the shared training (condensing, replay, "
+                   "pre-training, propagating queries) is not in the price")
     fits = not any(f["level"] == "stop" for f in graph["findings"])
     return [*out, f"{graph['dataset']} {'fits' if fits else 'does not fit'}", ""]
 

@@ -1,8 +1,9 @@
 """What `taamctl plan` predicts beside what runs recorded: `python tests/benchmarks/plan_check.py OUTPUTS... [--calibrate]`.
 
 For every stage that has a sidecar below OUTPUTS: seconds and peak memory, predicted from the exact counts of the split, recorded, and
-their ratio (predicted / recorded); disk likewise. Recorded memory is the peak of the whole process, so run every stage by its own verb
-to compare it. Never part of a build; the constants to refit stand in `taamctl/pipeline/costs.py`.
+their ratio (predicted / recorded); disk likewise; and CPU seconds of all threads, which tell a busy machine from a wrong formula.
+Recorded memory is the peak of the whole process, so run every stage by its own verb to compare it. Never part of a build; the constants
+to refit stand in `taamctl/pipeline/costs.py`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def compare(outputs: Path, measured: bool) -> Iterator[tuple[str, ...]]:
         spent, size = record["cost"], sum(output["size"] for output in record["outputs"].values())
         pairs = ((cost.seconds, spent["wall_s"]), (cost.memory / costs.MIB, spent["peak_memory_mib"]),
                  (cost.disk / costs.MIB, size / costs.MIB))
-        yield (dataset, stage, method, *(f"{value:,.1f}" for pair in pairs for value in (*pair, pair[0] / max(pair[1], 0.01))))
+        numbers = [value for pair in pairs for value in (*pair, pair[0] / max(pair[1], 0.01))]
+        yield (dataset, stage, method, *(f"{value:,.1f}" for value in (*numbers, spent["cpu_s"])))
 
 
 def main() -> None:
@@ -58,7 +60,8 @@ def main() -> None:
     parser.add_argument("outputs", nargs="+", type=Path)
     parser.add_argument("--calibrate", action="store_true", help="measure this machine instead of taking the reference rates")
     asked = parser.parse_args()
-    names = ("data set", "stage", "method", "s plan", "s run", "ratio", "MiB plan", "MiB run", "ratio", "disk plan", "disk run", "ratio")
+    names = ("data set", "stage", "method", "s plan", "s run", "ratio", "MiB plan", "MiB run", "ratio", "disk plan", "disk run", "ratio",
+             "CPU s")
     rows = [names, *(row for outputs in asked.outputs for row in compare(outputs, asked.calibrate))]
     widths = [max(len(row[i]) for row in rows) for i in range(len(names))]
     for row in rows:

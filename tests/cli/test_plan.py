@@ -72,6 +72,12 @@ def test_people_get_a_table_with_a_total_and_a_verdict(support: ModuleType, tmp_
     assert workers["workers"]["count"] == 4 and workers["workers"]["seconds"] < workers["total"]["seconds"]
 
 
+def test_the_largest_numbers_that_are_taken_still_give_a_plan(support: ModuleType, tmp_path: Path) -> None:
+    most = str(1 << 48)
+    made = _plan(tmp_path, support, "--nodes", most, "--edges", most, "--features", most, "--classes", most, "--method", "taam", code=1)
+    assert made["ok"] is False and made["total"]["seconds"] > 1e12
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
     (("--dataset", "nothing"), "no dataset called 'nothing'"),
     (("--method", "nothing"), "no method called 'nothing'"),

@@ -23,7 +23,7 @@ def _times(c: Counts, by: int) -> Counts:
 
 def _all(c: Counts, w: Workload = WORK) -> dict[str, costs.Cost]:
     made = (costs.split(c, REFERENCE), costs.precompute(c, w, REFERENCE), costs.train_modulated(c, w, REFERENCE),
-            costs.infer(c, w, REFERENCE), costs.evaluate(c, REFERENCE), costs.report(c, REFERENCE))
+            costs.infer(c, w, REFERENCE, costs.modulated_answer(c)), costs.evaluate(c, REFERENCE), costs.report(c, REFERENCE))
     return {cost.stage: cost for cost in made}
 
 
@@ -122,6 +122,7 @@ def test_features_fill_with_hops_up_to_all_of_them() -> None:
     assert costs.reach(0.01, 5.0, 0) == pytest.approx(0.01)
     assert costs.reach(0.01, 0.0, 2) == pytest.approx(0.01)
     assert 0.01 < costs.reach(0.01, 1.0, 1) < costs.reach(0.01, 5.0, 1) < costs.reach(0.01, 5.0, 2) <= 1
+    assert costs.reach(0.01, 5.0, 10**6) == 1.0 and costs.reach(0.0, 5.0, 10**6) == 0.0
 
 
 def test_a_rate_is_units_over_the_best_call() -> None:
