@@ -13,7 +13,7 @@ from taamctl.cli import common
 def command(
     datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None, params: common.ParamsFile = None,
     overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
-    max_memory: Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Most memory of a process, such as 2G.")] = None,
+    max_memory: common.MaxMemory = None,
     workers: Annotated[int, typer.Option("--workers", min=0, help="Processes that share tasks, seeds and methods; 0: none.")] = 0,
     calibrate: Annotated[bool, typer.Option("--calibrate/--no-calibrate", help="Measure this machine (2 s), or not.")] = True,
     nodes: Annotated[int | None, typer.Option("--nodes", help="Nodes of a graph that has not been brought yet.")] = None,
@@ -24,17 +24,15 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False, quiet: common.Quiet = False,
 ) -> None:
     """Say what every stage would take in time, memory and disk, before any of it, and what to change. Exit code 1 where it does not fit."""
-    from taamctl.cli.predict import size
     from taamctl.pipeline import calibrate as machine
     from taamctl.pipeline import costs, plan, plan_text
 
     context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=False, no_wait=False,
-                                  quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True)
+                                  quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True, max_memory=max_memory)
     graphs = _graphs(context, datasets, {"--nodes": nodes, "--edges": edges, "--features": features, "--classes": classes}, labelled)
-    limit = size(max_memory) if max_memory is not None else 0
     threads = context.params.section("train").threads
     rates = machine.measure(outputs, threads, plan.device_of(context)) if calibrate else costs.REFERENCE.on(threads)
-    made = plan.make(context, plan.Ask(graphs, limit, workers), rates)
+    made = plan.make(context, plan.Ask(graphs, context.max_memory or 0, workers), rates)
     if as_json:
         typer.echo(json.dumps(made, indent=1, allow_nan=False))
     else:

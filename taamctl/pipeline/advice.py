@@ -146,7 +146,7 @@ def estimate(facts: dict[str, Any], features: dict[str, Any], nodes: int, work: 
                           classes=sum(len(t["classes"]) for t in tasks), tasks=len(tasks), train=rows["train"], val=rows["val"],
                           test=rows["test"], largest=max(t["train"] for t in tasks))
     made = (costs.split(counts, rates), costs.precompute(counts, work, rates), costs.train_modulated(counts, work, rates),
-            costs.infer(counts, work, rates, costs.modulated_answer(counts)))
+            costs.infer(counts, rates, costs.modulated_answer(counts), once=True))
     return [{"stage": c.stage, "memory": int(c.memory), "disk": int(c.disk), "seconds": float(c.seconds),
              "times": work.runs if c.stage in ("train", "infer") else 1} for c in made]
 

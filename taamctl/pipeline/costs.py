@@ -18,7 +18,7 @@ SHARED = ("train", "infer", "eval")  # stages whose runs and tasks several proce
 START = 3.0  # seconds until Python has torch and its plug-ins, once per command
 SPLIT_SORTS = 14.0  # sorts of all edges that loading, symmetrising and inducing amount to
 SPLIT_PASSES = 6.0  # times that the raw features are read, hashed or copied
-HASHED = 4e8  # bytes per second of a file or an array that is hashed or read into place
+HASHED = 2.5e8  # bytes per second of a file or an array that is hashed or read into place
 VECTORS = 12.0  # sparse products with a vector, in columns: a gather of one column costs as much as that many of a block
 PRODUCTS = 1.1  # time of the two products of training over that of the bare ones
 FEATURE_PASSES = 1.2  # times that training goes over N x F floats beside its two products, per epoch
@@ -36,7 +36,7 @@ REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 # --- fitted: memory
 PLAIN, TORCH = 62 * MIB, 260 * MIB  # Python with numpy and h5py; with torch
 SPLIT_EDGE, SPLIT_NODE = 34.0, 60.0  # bytes per entry used, and per node
-GROUP_ENTRY, GROUP_COPIES = 24.0, 3.0  # precompute: bytes per entry of the group at work; N x columns arrays beside it
+GROUP_ENTRY, GROUP_COPIES = 16.0, 3.0  # precompute: bytes per entry of the group at work; N x columns arrays beside it
 GROUP_FIXED = 64 * MIB  # of a range of edges and a block of rows
 SKEW = 2.0  # time of the longest task over the mean one
 SPARSE_COPIES = 2.5  # split: sparse X held at once
@@ -277,13 +277,15 @@ def net_answer(c: Counts) -> float:
     return 2.0 * HIDDEN * (c.features + c.classes)
 
 
-def infer(c: Counts, w: Workload, r: Rates, answer: float) -> Cost:
-    """Price `infer`: a task's queries are answered at its own and every later stage, and once more at the end: (T + 3) / 2 times.
+def infer(c: Counts, r: Rates, answer: float, *, once: bool) -> Cost:
+    """Price `infer`: queries are answered by the last model and for the legacy test pass; and at every stage since their own, (T + 1) / 2
+    times, unless the last model tells those too.
 
     Args:
         answer: float operations of an answer for one row.
+        once: later tasks change no logit.
     """
-    asked, times = c.val + c.test, (c.tasks + 3) / 2
+    asked, times = c.val + c.test, 2.0 if once else (c.tasks + 3) / 2
     one = answer * asked / r.dense + 4.0 * asked * (2 * c.features + INFER_PASSES * HIDDEN) / r.lanes
     disk = asked * (16.0 * c.tasks + 16.0)
     memory = TORCH + 4.0 * max(c.val, c.test) * c.features + 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN) + 2 * disk

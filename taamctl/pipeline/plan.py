@@ -17,7 +17,7 @@ from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context
 from taamctl.runtime.params import canonical
 
-SMALL = StreamInfo(8, ((0, 2), (2, 4)))
+SMALL = StreamInfo(8, ((0, 2), (2, 4)))  # what a method is made for, to ask it how its tasks depend on each other
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,8 @@ def lines(context: Context, three: tuple[Counts, Counts, Counts], work: Workload
     Args:
         three: counts with the fewest, middle and most edges.
     """
+    import torch
+
     run = context.params.section("run")
     seeds = len(run.seeds)
 
@@ -130,9 +132,10 @@ def lines(context: Context, three: tuple[Counts, Counts, Counts], work: Workload
     for method in run.methods:
         module = registry.load("taamctl.methods", method)
         own = context.params.plugin("methods", method, module.Params)
-        parts = three[1].tasks if _independent(context, module, own) else 1
+        small = module.Method(own, SMALL, context.params.section("train"), 0, torch.device("cpu"))
+        parts = three[1].tasks if small.independent and small.facts.sees == "current" else 1
         out.append(line(partial(training, module.Method.facts.family, own, w=work, r=rates), method=method, times=seeds, parts=parts))
-        out.append(line(partial(answering, module.Method.facts, own, w=work, r=rates), method=method, times=seeds))
+        out.append(line(partial(answering, small, r=rates), method=method, times=seeds))
         out.append(line(lambda c: costs.evaluate(c, rates), method=method, times=seeds))
     return [*out, line(lambda c: costs.report(c, rates))]
 
@@ -151,8 +154,9 @@ def training(family: str, own: Any, c: Counts, w: Workload, r: Rates) -> Cost:
     return replace(rough(c, w, r), rough=True)
 
 
-def answering(facts: Any, own: Any, c: Counts, w: Workload, r: Rates) -> Cost:
+def answering(method: Any, c: Counts, r: Rates) -> Cost:
     """Price `infer` by what an answer takes; a method that propagates its queries (it needs their edges) is marked rough."""
+    facts, own = method.facts, method.params
     if facts.family in ("modulation", "ablation"):
         answer = costs.modulated_answer(c)
     elif facts.family == "probe":
@@ -161,15 +165,7 @@ def answering(facts: Any, own: Any, c: Counts, w: Workload, r: Rates) -> Cost:
         answer = 2.0 * own.profile_width(c.features) * (c.features + c.classes)
     else:
         answer = costs.net_answer(c)
-    return replace(costs.infer(c, w, r, answer), rough="edges" in facts.query_needs)
-
-
-def _independent(context: Context, module: Any, own: Any) -> bool:
-    """Tell whether a method's tasks can be learned at the same time: the method itself says so, made for a stream of a few numbers."""
-    import torch
-
-    made = module.Method(own, SMALL, context.params.section("train"), 0, torch.device("cpu"))
-    return bool(made.independent) and made.facts.sees == "current"
+    return replace(costs.infer(c, r, answer, once=method.cumulative), rough="edges" in facts.query_needs)
 
 
 def _unasked(context: Context, c: Counts, work: Workload) -> list[Finding]:

@@ -23,7 +23,7 @@ def _times(c: Counts, by: int) -> Counts:
 
 def _all(c: Counts, w: Workload = WORK) -> dict[str, costs.Cost]:
     made = (costs.split(c, REFERENCE), costs.precompute(c, w, REFERENCE), costs.train_modulated(c, w, REFERENCE),
-            costs.infer(c, w, REFERENCE, costs.modulated_answer(c)), costs.evaluate(c, REFERENCE), costs.report(c, REFERENCE))
+            costs.infer(c, REFERENCE, costs.modulated_answer(c), once=False), costs.evaluate(c, REFERENCE), costs.report(c, REFERENCE))
     return {cost.stage: cost for cost in made}
 
 
