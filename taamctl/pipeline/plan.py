@@ -142,6 +142,8 @@ def lines(context: Context, three: tuple[Counts, Counts, Counts], work: Workload
 
 def training(family: str, own: Any, c: Counts, w: Workload, r: Rates) -> Cost:
     """Price training by the method's family; families without a formula are priced as a trainable net, and marked rough."""
+    if getattr(own, "precision", "") == "bfloat16":
+        r = replace(r, dense=r.dense_bf16)
     if family == "modulation":
         return costs.train_modulated(c, w, r)
     if family in ("lower reference", "upper reference"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -86,6 +87,8 @@ def test_training_is_priced_by_family_and_says_where_it_is_rough() -> None:
 
     assert not priced("modulation").rough and not priced("probe").rough and not priced("lower reference").rough
     assert priced("replay").rough and priced("ablation").rough
+    short = plan.training("modulation", SimpleNamespace(precision="bfloat16"), COUNTS, WORK, REFERENCE)
+    assert short.seconds < priced("modulation").seconds and short.memory == priced("modulation").memory
     assert priced("replay").seconds == priced("lower reference").seconds
 
 
