@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -30,16 +31,23 @@ def connect(context: Context, scheduler: str | None, workers: int) -> Iterator[A
     _require_dask()
     from distributed import Client, LocalCluster
 
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told here, in words
     if scheduler is None:
         # No limit of memory: a worker near its limit would pause for ever, where the same work done here would just go on.
         with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
                           silence_logs=logging.CRITICAL) as cluster, Client(cluster, set_as_default=False) as client:
             client.wait_for_workers(workers)
+            client.run(_leave_interrupts_to_the_client)
             yield client
         return
     with _reach(scheduler) as client:
         _await_a_worker(context, client, scheduler)
         yield client
+
+
+def _leave_interrupts_to_the_client() -> None:
+    """Ignore Ctrl-C, which a terminal sends to every process of the command."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _require_dask() -> None:
