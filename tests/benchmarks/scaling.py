@@ -30,8 +30,8 @@ def _stages(nodes: int, edges: int, features: int) -> dict[str, float]:
     patch = (f"from taamctl.datasets import synthetic; synthetic.SIZES['tiny'] = ({nodes}, {edges}, {features}, 20); "
              "from taamctl.cli.app import entry; entry()")
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-c", patch, "run", "--dataset", "synthetic", "--method", "taam", "--seed", "1", "--outputs", folder,
-                        "--set", "train.epochs=10", "--set", "report.pictures=false"], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-c", patch, "run", "--dataset", "synthetic", "--method", "taam", "--seed", "1",
+                        "--outputs", folder, "--set", "train.epochs=10", "--set", "report.pictures=false"], check=True, capture_output=True)
         records = [json.loads(p.read_text()) for p in Path(folder).rglob("*.provenance.json")]
     return {r["stage"]: float(r["cost"]["cpu_s"]) for r in records}
 
