@@ -63,9 +63,16 @@ def load(root: Path | None, params: Params) -> NodeGraph:
     """
     nodes, edges, width, classes = SIZES[params.preset]
     labels = _labels(params)
-    source, target = np.divmod(draw_edges(labels, edges, classes, params.homophily, params.seed), nodes)
+    keys = draw_edges(labels, edges, classes, params.homophily, params.seed)
+    source = (keys // nodes).astype(np.int32)
+    keys -= source.astype(np.int64) * nodes
+    target = keys.astype(np.int32)
+    del keys
     adjacency, notes = adjacency_from_edges(source, target, nodes, "synthetic")
-    x = np.concatenate(list(_features(labels, classes, width, params)))
+    x, low = np.empty((nodes, width), np.float32), 0
+    for block in _features(labels, classes, width, params):
+        x[low:low + len(block)] = block
+        low += len(block)
     return NodeGraph("synthetic", adjacency, x, labels, default_class_names(classes), notes)
 
 

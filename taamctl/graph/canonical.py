@@ -33,20 +33,22 @@ def adjacency_from_edges(source: Array, target: Array, num_nodes: int, name: str
     if source.shape != target.shape:
         raise TaamctlError(f"{name}: {len(source)} edge sources but {len(target)} targets")
     for ids in (source, target):
-        wrong = np.flatnonzero((ids < 0) | (ids >= num_nodes))
-        if len(wrong):
-            at = int(wrong[0])
+        if len(ids) and (int(ids.min()) < 0 or int(ids.max()) >= num_nodes):
+            at = int(np.flatnonzero((ids < 0) | (ids >= num_nodes))[0])
             raise TaamctlError(f"{name}: edge {at} is ({source[at]}, {target[at]}) but node ids run from 0 to {num_nodes - 1}",
                                "check that the edge list and the node table come from the same graph")
-    key = target.astype(np.int64) * num_nodes + source
-    if len(key) and (np.diff(key) <= 0).any():
-        key = np.unique(key)
-    dropped = len(source) - len(key)
+    import scipy.sparse as sp
+
+    ends = target.astype(np.int32, copy=False), source.astype(np.int32, copy=False)
+    made = sp.coo_matrix((np.ones(len(source), np.int8), ends), shape=(num_nodes, num_nodes)).tocsr()  # sorted, each pair once
+    dropped = len(source) - made.nnz
     notes = (f"{dropped:,} duplicate edges dropped",) if dropped else ()
-    row, column = np.divmod(key, num_nodes) if num_nodes else (key, key)
-    indptr = np.zeros(num_nodes + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=num_nodes), out=indptr[1:])
-    return CSR(indptr, column.astype(np.int32), None, (num_nodes, num_nodes)), notes
+    return _pattern(made), notes
+
+
+def _pattern(m: sp.csr_matrix) -> CSR:
+    """Return where a canonical scipy matrix has entries, whatever they are."""
+    return CSR(m.indptr.astype(np.int64), m.indices.astype(np.int32, copy=False), None, (int(m.shape[0]), int(m.shape[1])))
 
 
 def _ids(values: Array, name: str) -> Array:
@@ -88,7 +90,7 @@ def transpose(matrix: CSR) -> CSR:
 def symmetrise(adjacency: CSR) -> CSR:
     """Return the union of a binary adjacency and its transpose."""
     m = to_scipy(adjacency, np.int8)
-    return from_scipy(m.maximum(m.T), binary=True)
+    return _pattern(m.maximum(m.T.tocsr()))  # of two canonical matrices, so canonical
 
 
 def permute_nodes(graph: NodeGraph, order: Array) -> NodeGraph:

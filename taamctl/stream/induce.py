@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterator
 
 import numpy as np
 
 from taamctl.core.types import CSR, Array
-from taamctl.graph.canonical import symmetrise
+from taamctl.graph.canonical import symmetrise, to_scipy
+
+RANGE = 1 << 22  # entries that are looked at at once
 
 
 def message_edges(adjacency: CSR, rule: str, directed: bool) -> CSR:
@@ -30,27 +32,41 @@ def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
     Returns:
         [M, M] binary; an edge survives only if both ends lie in the same group. Rows stay sorted.
     """
+    group = np.repeat(np.arange(len(offset) - 1, dtype=np.int32), np.diff(offset))
+    return _inside(adjacency, orig_id, group)
+
+
+def _inside(adjacency: CSR, orig_id: Array, group: Array) -> CSR:
+    """Return the edges between rows of one group; rows of a group below 0 have none. A range of rows at a time."""
     total = len(orig_id)
-    group_of_row = np.repeat(np.arange(len(offset) - 1, dtype=np.int32), np.diff(offset))
     group_of_node = np.full(adjacency.shape[0], -1, np.int32)
-    group_of_node[orig_id] = group_of_row
+    group_of_node[orig_id] = group
     position = np.zeros(adjacency.shape[0], np.int32)
     position[orig_id] = np.arange(total, dtype=np.int32)
+    starts = adjacency.indptr[orig_id]
+    lengths = np.where(group < 0, 0, adjacency.indptr[orig_id + 1] - starts)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
     indptr = np.zeros(total + 1, np.int64)
-    pieces = []
-    for low, high in pairwise(offset):  # group by group: the working set is one group's edges
-        nodes = orig_id[low:high]
-        starts, lengths = adjacency.indptr[nodes], np.diff(adjacency.indptr)[nodes]
-        ends = np.cumsum(lengths)
-        at = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
-        columns = adjacency.indices[at]
-        rows = np.repeat(np.arange(low, high, dtype=np.int64), lengths)
-        keep = group_of_node[columns] == group_of_row[low] if high > low else np.zeros(0, bool)
+    pieces = [np.zeros(0, np.int32)]
+    for low, high in _ranges(ends):
+        own = lengths[low:high]
+        columns = adjacency.indices[np.arange(ends[low], ends[high]) + np.repeat(starts[low:high] - ends[low:high], own)]
+        rows = np.repeat(np.arange(high - low, dtype=np.int32), own)
+        keep = group_of_node[columns] == group[low:high][rows]
         pieces.append(position[columns[keep]])
-        indptr[low + 1:high + 1] = np.bincount(rows[keep] - low, minlength=int(high - low))
+        indptr[low + 1:high + 1] = np.bincount(rows[keep], minlength=high - low)
     np.cumsum(indptr, out=indptr)
-    indices = np.concatenate(pieces).astype(np.int32) if pieces else np.zeros(0, np.int32)
-    return CSR(indptr, indices, None, (total, total))
+    return CSR(indptr, np.concatenate(pieces), None, (total, total))
+
+
+def _ranges(ends: Array) -> Iterator[tuple[int, int]]:
+    """Yield consecutive row ranges [low, high) of about `RANGE` entries or rows, but of one row at least."""
+    low, rows = 0, len(ends) - 1
+    while low < rows:
+        high = int(np.searchsorted(ends, ends[low] + RANGE, side="right")) - 1
+        high = min(rows, max(high, low + 1), low + RANGE)
+        yield low, high
+        low = high
 
 
 def induce_mixed(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
@@ -64,20 +80,12 @@ def induce_mixed(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
     Returns:
         [M, M] binary over the grouped rows, rows sorted.
     """
-    import scipy.sparse as sp
-
-    from taamctl.graph.canonical import from_scipy, to_scipy
-
-    total, part = len(orig_id), np.repeat(np.arange(len(offset) - 1) % 3, np.diff(offset))
-    whole = to_scipy(adjacency, np.int8)
-    rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for p in (1, 2):
-        mine = np.flatnonzero(part == p)
-        inside = whole[orig_id[mine]][:, orig_id[mine]].tocoo()
-        rows.append(mine[inside.row])
-        columns.append(mine[inside.col])
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    return from_scipy(sp.csr_matrix((np.ones(len(row), np.int8), (row, column)), shape=(total, total)), binary=True)
+    part = np.repeat(np.arange(len(offset) - 1, dtype=np.int32) % 3, np.diff(offset))
+    edges = _inside(adjacency, orig_id, np.where(part == 0, np.int32(-1), part))
+    m = to_scipy(edges, np.int8)
+    m.has_sorted_indices = False  # a part's nodes come task by task, and not in their own order
+    m.sort_indices()
+    return CSR(edges.indptr, m.indices, None, edges.shape)
 
 
 def account(edges: CSR, offset: Array) -> Array:
@@ -86,11 +94,14 @@ def account(edges: CSR, offset: Array) -> Array:
     Returns:
         [G, 4] int64.
     """
-    degree = np.diff(edges.indptr)
-    rows = np.repeat(np.arange(edges.shape[0], dtype=np.int32), degree)
-    loops = np.bincount(rows[rows == edges.indices], minlength=edges.shape[0])
+    n, degree = edges.shape[0], np.diff(edges.indptr)
+    loops, sends = np.zeros(n, np.int64), np.zeros(n, bool)
+    for low, high in _ranges(edges.indptr):
+        columns = edges.indices[edges.indptr[low]:edges.indptr[high]]
+        rows = np.repeat(np.arange(low, high, dtype=np.int32), degree[low:high])
+        loops[rows[rows == columns]] += 1  # a row has one loop at most
+        sends[columns[rows != columns]] = True
     touched = degree - loops > 0
-    outgoing = np.bincount(edges.indices[rows != edges.indices], minlength=edges.shape[0]) > 0
-    per_node = np.stack([np.ones_like(degree), degree, loops, ~(touched | outgoing)], axis=1).astype(np.int64)
+    per_node = np.stack([np.ones_like(degree), degree, loops, ~(touched | sends)], axis=1).astype(np.int64)
     sums = np.concatenate([np.zeros((1, 4), np.int64), np.cumsum(per_node, axis=0)])
     return np.asarray(sums[offset[1:]] - sums[offset[:-1]])

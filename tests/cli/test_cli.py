@@ -485,3 +485,22 @@ def test_a_profile_is_set_where_a_method_has_it_and_left_elsewhere(tmp_path: Pat
     wrong = support.taamctl(tmp_path, *support.call("run", "--profile", "txt", methods=("taam", "twp")))
     assert wrong.code == 2
     assert "did you mean text" in wrong.err
+
+
+def test_a_memory_limit_changes_no_byte_and_one_that_is_too_low_is_refused(tmp_path: Path, support: ModuleType) -> None:
+    assert support.taamctl(tmp_path, *support.call("split")).code == 0
+    refused = support.taamctl(tmp_path, *support.call("precompute", "--max-memory", "20M"))
+    errors, hints = support.error_lines(refused)
+    assert refused.code == 2
+    assert "20 MiB of memory are too little to propagate" in errors[0]
+    assert "--max-memory" in hints[0]
+    assert not list((tmp_path / "outputs" / "precompute").rglob("*.h5"))
+    wrong = support.taamctl(tmp_path, *support.call("precompute", "--max-memory", "lots"))
+    assert support.error_lines(wrong)[0] == ["error: --max-memory lots: no size"]
+    assert support.taamctl(tmp_path, *support.call("precompute")).code == 0
+    whole = (tmp_path / FEATURES).read_bytes()
+    enough = hints[0].split("--max-memory ")[1].split()[0]
+    limited = support.taamctl(tmp_path, *support.call("precompute", "--force", "--max-memory", f"{int(enough[:-1]) + 20}M"))
+    assert limited.code == 0, limited.err
+    assert (tmp_path / FEATURES).read_bytes() == whole
+    assert "--max-memory" in support.taamctl(tmp_path, "precompute", "--help").out

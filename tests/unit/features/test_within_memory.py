@@ -14,23 +14,26 @@ import numpy as np
 import pytest
 from taamctl.stages import precompute, split
 
+from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported, synthetic
-from taamctl.features import groups, room, source
+from taamctl.features import groups, room, sgc, source
 from taamctl.features.params import PrecomputeParams
-from taamctl.graph.canonical import FeatureHash, adjacency_from_edges, feature_hash, from_scipy, symmetrise
+from taamctl.graph.canonical import FeatureHash, adjacency_from_edges, feature_hash, from_scipy, symmetrise, to_scipy
 from taamctl.runtime import params as parameters
 from taamctl.runtime.artefacts import Artefact
+from taamctl.runtime.feature_store import FeatureStore
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.stream.induce import induce
 
 PARAMS = PrecomputeParams(hops=2, max_hop=4, self_loops="add", feature_norm="none", backend="torch", ls_hops=3, ls_reconnect=True,
                           ls_seed=0, store_x=True, store_edges=True)
+SYNTHETIC = synthetic.Params("tiny", 0.8, 0.3, 0)
 OFFSET = np.array([0, 300, 420, 420, 700, 701, 760])
 
 
@@ -152,7 +155,7 @@ def test_the_file_is_the_same_in_every_byte(tmp_path: Path, monkeypatch: pytest.
     name = "synthetic" if kind == "generated" else "mine"
     monkeypatch.chdir(tmp_path)
     if kind != "generated":
-        made = synthetic.load(None, synthetic.Params("tiny", 0.8, 0.3, 0))
+        made = synthetic.load(None, SYNTHETIC)
         x = np.asarray(made.features) * (np.random.default_rng(0).random(made.features.shape) < 0.2)
         made = replace(made, features=from_scipy(x) if "sparse" in kind else np.asarray(made.features))
         _imported.write(tmp_path / "data" / "mine.h5", made, {})
@@ -169,6 +172,12 @@ def test_the_file_is_the_same_in_every_byte(tmp_path: Path, monkeypatch: pytest.
     assert sorted(p.name for p in limited.path.parent.iterdir()) == [".features.h5.lock", "features.h5", "features.h5.provenance.json"]
     with Artefact(limited.path, "precompute") as features:
         assert features.has("tasks/00/train/x") == ("sparse" not in kind)
+    rows, task = source.rows_of(registry.load("taamctl.datasets", name), None, SYNTHETIC), FeatureStore(limited.path, "").task(0, ("x",))
+    with Artefact(limited.path, "precompute") as features:
+        ids = features.read("tasks/00/train/orig_id")
+    x = np.concatenate([to_scipy(b).toarray() if isinstance(b, CSR) else b for b in rows])[ids]
+    found = CSR(task.extras["x_indptr"], task.extras["x_indices"], task.extras["x_data"], x.shape)
+    assert np.array_equal(to_scipy(found).toarray(), sgc.normalise(x, "row")), "methods get CSR arrays whatever is stored"
     assert precompute.run(context(tmp_path / "two", name, 5 << 40, feature_norm="row"), name).reused, "a limit changes no key"
 
 
@@ -181,10 +190,9 @@ def test_other_features_than_those_that_were_split_are_refused(tmp_path: Path, m
 
 @pytest.mark.parametrize("cut", [1, 1_000, 2_000])
 def test_noise_drawn_in_blocks_is_that_of_one_draw(monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
-    params = synthetic.Params("tiny", 0.8, 0.3, 0)
-    whole = np.concatenate([np.asarray(block) for block in synthetic.features(None, params)])
+    whole = np.concatenate([np.asarray(block) for block in synthetic.features(None, SYNTHETIC)])
     monkeypatch.setattr(synthetic, "block_rows", lambda _: cut)
-    assert np.array_equal(np.concatenate([np.asarray(b) for b in synthetic.features(None, params)]), whole)
+    assert np.array_equal(np.concatenate([np.asarray(b) for b in synthetic.features(None, SYNTHETIC)]), whole)
     drawn = np.random.Generator(np.random.PCG64(5)).standard_normal((2_000, 7), dtype=np.float32)
     stream = np.random.Generator(np.random.PCG64(5))
     pieces = [stream.standard_normal((min(cut, 2_000 - at), 7), dtype=np.float32) for at in range(0, 2_000, cut)]
@@ -192,6 +200,5 @@ def test_noise_drawn_in_blocks_is_that_of_one_draw(monkeypatch: pytest.MonkeyPat
 
 
 def test_both_ways_to_a_data_sets_features_agree() -> None:
-    params = synthetic.Params("tiny", 0.8, 0.3, 0)
-    graph: NodeGraph = synthetic.load(None, params)
-    assert np.array_equal(np.concatenate([np.asarray(b) for b in synthetic.features(None, params)]), np.asarray(graph.features))
+    graph: NodeGraph = synthetic.load(None, SYNTHETIC)
+    assert np.array_equal(np.concatenate([np.asarray(b) for b in synthetic.features(None, SYNTHETIC)]), np.asarray(graph.features))

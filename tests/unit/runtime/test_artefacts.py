@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.slices import Slices
 from taamctl.runtime import artefacts, lock, provenance, schema
 from taamctl.runtime.checkpoints import FileCheckpoints
 
@@ -179,3 +180,43 @@ def test_a_stamp_spares_reading_until_the_file_changes(tmp_path: Path) -> None:
     assert provenance.digest_of(file, {**stamp, "sha256": "remembered"}) == "remembered"
     file.write_text("b!")
     assert provenance.digest_of(file, stamp) == provenance.sha256(file) != stamp["sha256"]
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (5, 3), (300, 1024), (1_000, 700), (700_001,)])
+@pytest.mark.parametrize("cut", [1_000_000, 333, 64])
+def test_rows_in_slices_give_the_bytes_of_the_whole_array(tmp_path: Path, shape: tuple[int, ...], cut: int) -> None:
+    where = "tasks/00/train/H" if len(shape) == 2 else "tasks/00/train/x_data"
+    x = np.random.default_rng(0).random(shape).astype(np.float32)
+    slices = Slices(shape, lambda: (x[low:low + cut] for low in range(0, len(x), cut)))
+    files = []
+    for name, values in (("whole", x), ("slices", slices)):
+        artefacts.create(tmp_path / name, "precompute", {}, lambda w, v=values: [w.put("tasks/00/train/y", [1]), w.put(where, v),
+                                                                                w.put("tasks/00/val/y", [2])])
+        files.append((tmp_path / name).read_bytes())
+    assert files[0] == files[1]
+    with artefacts.Artefact(tmp_path / "slices") as made:
+        assert np.array_equal(made.read(where), x)
+        made.verify(where)
+    assert np.array_equal(slices.whole(), x)
+
+
+def test_slices_of_another_number_of_rows_are_refused_and_leave_nothing(tmp_path: Path) -> None:
+    for rows in (1_999, 2_001):
+        with pytest.raises((ValueError, TypeError), match="should have 2000 rows|broadcast"):
+            artefacts.create(tmp_path / "x", "precompute", {}, lambda w, n=rows: w.put_rows("tasks/00/train/H", (2_000, 300),
+                                                                                          [np.zeros((n, 300), np.float32)]))
+    with pytest.raises(ValueError, match="no entry loss"):
+        artefacts.create(tmp_path / "x", "precompute", {}, lambda w: w.put_rows("loss", (1,), [np.zeros(1)]))
+    assert not list(tmp_path.iterdir())
+
+
+def test_damage_is_found_without_reading_the_array_at_once(tmp_path: Path) -> None:
+    path = _made(tmp_path)
+    data = bytearray(path.read_bytes())
+    with artefacts.Artefact(path) as made:
+        value = made.read("stages/00/w")[299, 1023].tobytes()
+    at = data.rindex(value)
+    data[at] ^= 1
+    path.write_bytes(data)
+    with artefacts.Artefact(path) as made, pytest.raises(TaamctlError, match="stages/00/w does not match its checksum"):
+        made.verify("stages/00/w")
