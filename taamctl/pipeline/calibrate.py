@@ -35,16 +35,16 @@ def measure(folder: Path, threads: int, device: str = "cpu") -> Rates:
     """
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
+    cpus = os.cpu_count() or 1
+    before, at_once = torch.get_num_threads(), min(threads, cpus)
+    torch.set_num_threads(1)  # one core's rate times their number: as training works, and as little disturbed by other programs as can be
     try:
-        dense, short = (_dense(torch, kind, device) for kind in (torch.float32, torch.bfloat16))
-        sparse = _sparse(torch)
+        dense, short = (_dense(torch, kind, device) * (1 if device == "cuda" else at_once) for kind in (torch.float32, torch.bfloat16))
+        sparse, near, far = _sparse(torch) * at_once, _propagation(GROUP) * cpus, _propagation(NODES) * cpus
     finally:
         torch.set_num_threads(before)
-    near, far = _propagation(GROUP), _propagation(NODES)
     copy = _copy()
-    lanes = _gpu_copy(torch) if device == "cuda" else copy * threads
+    lanes = _gpu_copy(torch) if device == "cuda" else copy * at_once
     return Rates("measured", device, threads, dense, short, sparse, near, far, copy, lanes, _sort(), _disk(folder))
 
 

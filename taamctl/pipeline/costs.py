@@ -19,7 +19,7 @@ START = 3.0  # seconds until Python has torch and its plug-ins, once per command
 SPLIT_SORTS = 14.0  # sorts of all edges that loading, symmetrising and inducing amount to
 SPLIT_PASSES = 6.0  # times that the raw features are read, hashed or copied
 HASHED = 2.5e8  # bytes per second of a file or an array that is hashed or read into place
-VECTORS = 12.0  # sparse products with a vector, in columns: a gather of one column costs as much as that many of a block
+VECTORS = 5.0  # columns of a block out of the cache that a sparse product with one vector takes as long as
 PRODUCTS = 1.1  # time of the two products of training over that of the bare ones
 FEATURE_PASSES = 1.2  # times that training goes over N x F floats beside its two products, per epoch
 HIDDEN_PASSES = 16.0  # the same over N x 256 floats
@@ -80,7 +80,7 @@ class Rates:
                        lanes=self.lanes * by)
 
 
-REFERENCE = Rates("reference", "cpu", 2, dense=1.9e11, dense_bf16=8e11, sparse=5.6e10, near=5e9, far=2.2e9, copy=2e10, lanes=4e10,
+REFERENCE = Rates("reference", "cpu", 2, dense=1.9e11, dense_bf16=8e11, sparse=5.6e10, near=2e10, far=2.2e9, copy=2e10, lanes=4e10,
                   sort=3.2e8, disk=1e9)
 CACHE = 16 * MIB  # bytes of rows that still count as near
 
@@ -183,7 +183,7 @@ def stored_edges(c: Counts) -> float:
 def propagated(c: Counts, w: Workload, r: Rates) -> float:
     """Return the seconds of H = S^k X and of the hops' means: (k F + vectors) x edges with self-loops / rate."""
     edges, group = c.kept + c.rows, 4.0 * max(1, c.largest) * min(c.features, COLUMNS)
-    return edges * (w.hops * c.features / (r.near if group <= CACHE else r.far) + VECTORS * (w.max_hop + w.hops + 3) / r.near)
+    return edges * (w.hops * c.features / (r.near if group <= CACHE else r.far) + VECTORS * (w.max_hop + w.hops + 3) / r.far)
 
 
 def precompute(c: Counts, w: Workload, r: Rates) -> Cost:
