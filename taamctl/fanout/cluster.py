@@ -29,19 +29,28 @@ def connect(context: Context, scheduler: str | None, workers: int) -> Iterator[A
         TaamctlError: Dask is not installed, the scheduler does not answer, or it has no worker and the context does not wait.
     """
     _require_dask()
-    from distributed import Client, LocalCluster
-
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told here, in words
     if scheduler is None:
-        # No limit of memory: a worker near its limit would pause for ever, where the same work done here would just go on.
-        with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
-                          silence_logs=logging.CRITICAL) as cluster, Client(cluster, set_as_default=False) as client:
-            client.wait_for_workers(workers)
-            client.run(_leave_interrupts_to_the_client)
+        with _started(workers) as client:
             yield client
         return
     with _reach(scheduler) as client:
         _await_a_worker(context, client, scheduler)
+        yield client
+
+
+@contextmanager
+def _started(workers: int) -> Iterator[Any]:
+    """Start worker processes on this machine. No limit of memory: near it a worker would pause, where the same work done here goes on."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    # Dask has workers give freed memory back at once: training, which asks for the same sizes over and over, then takes twice the time.
+    keep_memory = dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None})
+    with keep_memory, LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
+                                   silence_logs=logging.CRITICAL) as cluster, Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(workers)
+        client.run(_leave_interrupts_to_the_client)
         yield client
 
 
