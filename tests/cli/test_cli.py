@@ -504,3 +504,13 @@ def test_a_memory_limit_changes_no_byte_and_one_that_is_too_low_is_refused(tmp_p
     assert limited.code == 0, limited.err
     assert (tmp_path / FEATURES).read_bytes() == whole
     assert "--max-memory" in support.taamctl(tmp_path, "precompute", "--help").out
+
+
+def test_threads_wait_asleep_unless_told_otherwise(support: ModuleType, tmp_path: Path) -> None:
+    code = ("import os, sys; sys.argv = ['taamctl', 'methods', 'list']; from taamctl.cli.app import entry\n"
+            "try:\n    entry()\nfinally:\n    print('policy', os.environ['OMP_WAIT_POLICY'])")
+    for told, want in ((None, "PASSIVE"), ("ACTIVE", "ACTIVE")):
+        environment = {k: v for k, v in support.environment().items() if k != "OMP_WAIT_POLICY"}
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False,
+                              env=environment | ({"OMP_WAIT_POLICY": told} if told else {}))
+        assert f"policy {want}" in done.stdout, done.stderr
