@@ -18,8 +18,12 @@ from taamctl.runtime.schema import group
 CODE = ("core", "runtime", "graph", "features", "datasets/_meta.py", "stages/precompute.py")
 
 
-def run(context: Context, dataset: str, source_of: Any = None) -> Outcome:
-    """Propagate the features of one split data set; META, `load` and `features` come from `source_of`, else from its module."""
+def run(context: Context, dataset: str, source_of: Any = None, begun: Any = groups.begun) -> Outcome:
+    """Propagate the features of one split data set; META, `load` and `features` come from `source_of`, else from its module.
+
+    Args:
+        begun: what begins the propagation and yields the groups, in the place of `groups.begun`.
+    """
     module, params = source_of or registry.load("taamctl.datasets", dataset), context.params.section("precompute")
     check_backend(params.backend)
     norm = module.META.feature_norm if params.feature_norm == "as_released" else params.feature_norm
@@ -41,7 +45,7 @@ def run(context: Context, dataset: str, source_of: Any = None) -> Outcome:
                 writer.attribute("dataset", dataset)
                 for path, array in passed.items():
                     writer.put(path, array)
-                with groups.begun(work, output.parent, context.progress, writer.tick) as (sha256, made):
+                with begun(work, output.parent, context.progress, writer.tick) as (sha256, made):
                     if sha256 != features_sha256:
                         raise TaamctlError(f"the raw data of {dataset} is not what {source} was made from", f"run {made_by} again")
                     for g, low, high, entries in made:

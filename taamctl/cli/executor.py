@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
 CHOICES = ("local", "dask")
-Executor = Annotated[str, typer.Option("--executor", metavar="local|dask", help="dask: train on the workers of a Dask cluster.")]
+Executor = Annotated[str, typer.Option("--executor", metavar="local|dask", help="dask: propagate and train on a Dask cluster's workers.")]
 Scheduler = Annotated[str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of a running Dask cluster, such as tcp://HOST:8786.")]
 Workers = Annotated[int | None, typer.Option("--workers", help="Dask worker processes to start on this machine.", min=1)]
 

@@ -60,12 +60,18 @@ def walk_to_eval(context: Context, client: Any = None) -> None:
         for line in show_account(split.run(context, dataset).path):
             context.tell(line)
     for dataset in context.params.section("run").datasets:
-        precompute.run(context, dataset)
+        precompute.run(context, dataset) if client is None else _propagate_on(client, context, dataset)
     learned = _learn_on(client, context)
     for run in common.grid(context):
         train.run(context, *run, learned=learned.get(run))
         for stage in (infer, evaluate):
             stage.run(context, *run)
+
+
+def _propagate_on(client: Any, context: Context, dataset: str) -> None:
+    from taamctl.fanout import propagation
+
+    propagation.run(client, context, dataset)
 
 
 def _learn_on(client: Any, context: Context) -> dict[tuple[str, str, int], dict[str, Any]]:

@@ -13,8 +13,9 @@ from typing import Any
 
 from taamctl.core.errors import TaamctlError
 from taamctl.runtime import provenance
+from taamctl.runtime.job import Context
 
-LIBRARIES = ("taamctl", "torch", "numpy", "scipy", "scikit-learn", "h5py")  # that can change a number where units run
+LIBRARIES = ("taamctl", "torch", "numpy", "scipy", "scikit-learn", "h5py", "dgl")  # that can change a number where units run
 AGAIN = "install the same taamctl and the same methods on the workers as here, and start the workers again"
 SHOWN = 5  # workers named in one message
 
@@ -139,12 +140,14 @@ def require_everywhere(client: Any, wanted: Iterable[Expected]) -> None:
     raise TaamctlError(f"{len(told)} of {len(looked)} workers cannot take part: {'; '.join(told[:SHOWN])}{more}", hints[0])
 
 
-def processors(client: Any) -> dict[str, list[str]]:
-    """Return the vector instructions that torch uses, each with the workers that have it: they decide last bits, not results."""
+def tell_of_processors(client: Any, context: Context) -> None:
+    """Say which workers have other vector instructions than this process: they decide last bits, not results."""
     found: dict[str, list[str]] = {}
     for where, kind in sorted(client.run(processor).items()):
         found.setdefault(kind, []).append(where)
-    return found
+    other = [f"{kind} on {', '.join(where)}" for kind, where in found.items() if kind != processor()]
+    if other:
+        context.tell(f"note: workers compute with {'; '.join(other)}, this process with {processor()}: last bits may be others than here")
 
 
 def processor() -> str:

@@ -7,15 +7,14 @@ byte, a command that is stopped loses only what is in work, and a lost worker co
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from taamctl.core.errors import TaamctlError
 from taamctl.fanout import probe, unit
+from taamctl.fanout.result import result_of
 from taamctl.learning.recipe import Recipe
 from taamctl.runtime.checkpoints import FileCheckpoints
 from taamctl.runtime.feature_store import FeatureStore
@@ -65,7 +64,7 @@ def learn(client: Any, context: Context, runs: Iterable[Run]) -> dict[Run, dict[
     if not streams:
         return {}
     probe.require_everywhere(client, {s.expected for s in streams.values()})
-    _tell_of_processors(client, context)
+    probe.tell_of_processors(client, context)
     pending = {future: work for stream in streams.values() for future, work in _submit(client, stream).items()}
     workers = len(client.scheduler_info()["workers"])
     context.progress.start(f"train on {workers} worker{'s' if workers > 1 else ''}", len(pending))
@@ -120,31 +119,9 @@ def _collect(client: Any, context: Context, pending: dict[Any, tuple[Stream, int
     for future in as_completed(list(pending), loop=client.loop):
         stream, stage = pending[future]
         label = f"{stream.job.label} task {stage + 1}/{stream.num_tasks}"
-        learned = _result(future, label)
+        learned: unit.Learned = result_of(future, label)
         stream.store.save(stage, learned.state, learned.training, learned.losses)
         stream.costs.append(learned.cost)
         del pending[future]
         context.progress.advance()
         context.progress.line(f"{label}: loss {np.asarray(learned.losses)[-1]:.4f}, {learned.cost['wall_s']:.1f} s")
-
-
-def _result(future: Any, label: str) -> unit.Learned:
-    from distributed.scheduler import KilledWorker
-
-    try:
-        learned: unit.Learned = future.result()
-    except KilledWorker as error:
-        raise TaamctlError(f"{label}: {error.allowed_failures + 1} workers died over it, the last on {error.last_worker.address}",
-                           "most often the memory of a worker is too small for it: start workers with more (their logs say); "
-                           "run the same command again to go on") from None
-    except CancelledError:
-        raise TaamctlError(f"{label}: the connection to the Dask scheduler was lost",
-                           "start it again, and run the same command again to go on: finished tasks are kept") from None
-    return learned
-
-
-def _tell_of_processors(client: Any, context: Context) -> None:
-    here, found = probe.processor(), probe.processors(client)
-    other: Sequence[str] = [f"{kind} on {', '.join(where)}" for kind, where in found.items() if kind != here]
-    if other:
-        context.tell(f"note: workers compute with {'; '.join(other)}, this process with {here}: last bits may be others than here")

@@ -1,4 +1,4 @@
-"""Training on a Dask cluster of two worker processes: the bytes of a local run, whatever dies on the way.
+"""Propagation and training on a Dask cluster of two worker processes: the bytes of a local run, whatever dies on the way.
 
 A method of another package goes along, so that workers have to find it too; it can be told to kill its worker, or to refuse.
 """
@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from taamctl.stages import train
+from taamctl.stages import precompute, split, train
 
 from taamctl.cli import common
 from taamctl.cli.run import walk_to_eval
@@ -25,7 +25,7 @@ from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.fanout import cluster as clusters
-from taamctl.fanout import probe, training
+from taamctl.fanout import probe, propagation, result
 from taamctl.runtime.artefacts import read_json
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import FILES
@@ -121,8 +121,8 @@ def context(outputs: Path, told: Path, *, methods: tuple[str, ...] = METHODS, se
 
 
 def made_of(outputs: Path) -> dict[str, bytes]:
-    """Return the bytes of everything that training, inference and evaluation made."""
-    return {str(p.relative_to(outputs)): p.read_bytes() for stage in ("train", "infer", "eval") for name in FILES[stage]
+    """Return the bytes of everything that propagation, training, inference and evaluation made."""
+    return {str(p.relative_to(outputs)): p.read_bytes() for stage in ("precompute", "train", "infer", "eval") for name in FILES[stage]
             for p in sorted((outputs / stage).rglob(name))}
 
 
@@ -131,7 +131,7 @@ def local(tmp_path_factory: pytest.TempPathFactory, told: Path) -> dict[str, byt
     outputs = tmp_path_factory.mktemp("local") / "outputs"
     walk_to_eval(context(outputs, told))
     made = made_of(outputs)
-    assert len(made) == len(METHODS) * len(SEEDS) * 6
+    assert len(made) == 1 + len(METHODS) * len(SEEDS) * 6
     return made
 
 
@@ -165,7 +165,21 @@ def test_force_learns_everything_again(client: Any, local: dict[str, bytes], tol
         progress = Counting()
         walk_to_eval(context(tmp_path, told, methods=("taam",), progress=progress, force=force), client)
         assert progress.total == 10
-    assert made_of(tmp_path) == {path: data for path, data in local.items() if "/taam/" in path}
+    assert made_of(tmp_path) == {path: data for path, data in local.items() if "/taam/" in path or path.startswith("precompute/")}
+
+
+@pytest.mark.parametrize("change", [{"store_x": False}, {"hops": 0}, {"feature_norm": "row", "store_edges": True}])
+def test_propagated_columns_are_put_together_as_here(change: dict[str, Any], client: Any, told: Path, tmp_path: Path) -> None:
+    made = []
+    for name in ("here", "there"):
+        one = context(tmp_path / name, told)
+        tree = {**one.params.tree, "precompute": {**one.params.tree["precompute"], **change}}
+        one = replace(one, params=replace(one.params, tree=tree))
+        split.run(one, "synthetic")
+        path = precompute.run(one, "synthetic").path if name == "here" else propagation.run(client, one, "synthetic").path
+        made.append(path.read_bytes())
+        assert [p.name for p in path.parent.iterdir() if p.name.endswith(".columns")] == []
+    assert made[0] == made[1]
 
 
 def test_what_a_method_refuses_is_told_once_and_not_tried_again(client: Any, told: Path, tmp_path: Path) -> None:
@@ -219,10 +233,10 @@ def _has_cuda() -> bool:
     return bool(torch.cuda.is_available())
 
 
-def test_a_lost_scheduler_is_told(told: Path, tmp_path: Path) -> None:
-    future = SimpleNamespace(result=lambda: (_ for _ in ()).throw(training.CancelledError()))
+def test_a_lost_scheduler_is_told() -> None:
+    future = SimpleNamespace(result=lambda: (_ for _ in ()).throw(result.CancelledError()))
     with pytest.raises(TaamctlError, match="task 1/2: the connection to the Dask scheduler was lost"):
-        training._result(future, "task 1/2")
+        result.result_of(future, "task 1/2")
 
 
 @pytest.mark.parametrize("address", ["nothing", "a stranger", "a worker", "no address"])

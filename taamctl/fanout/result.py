@@ -1,0 +1,28 @@
+"""What became of a unit: its result, or in words why there is none."""
+
+from __future__ import annotations
+
+from concurrent.futures import CancelledError
+from typing import Any
+
+from taamctl.core.errors import TaamctlError
+
+
+def result_of(future: Any, label: str) -> Any:
+    """Return the result of a finished unit.
+
+    Raises:
+        TaamctlError: what the unit itself raised; or its workers died again and again, or the cluster is gone.
+    """
+    from distributed.scheduler import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        count = error.allowed_failures + 1
+        raise TaamctlError(f"{label}: {count} worker{'s' if count > 1 else ''} died over it, the last on {error.last_worker.address}",
+                           "most often the memory of a worker is too small for it: start workers with more (their logs say); "
+                           "run the same command again to go on") from None
+    except CancelledError:
+        raise TaamctlError(f"{label}: the connection to the Dask scheduler was lost",
+                           "start it again, and run the same command again to go on: finished tasks are kept") from None
