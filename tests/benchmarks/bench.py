@@ -71,7 +71,10 @@ def main() -> None:
     chosen = arguments.names or [n for n in BENCHMARKS if n != "products"]
     if unknown := [n for n in chosen if n not in BENCHMARKS]:
         parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
-    before = json.loads(arguments.compare.read_text()) if arguments.compare else {}
+    try:
+        before = json.loads(arguments.compare.read_text()) if arguments.compare else {}
+    except (OSError, ValueError) as error:
+        parser.error(f"--compare {arguments.compare}: {error}")
     result: Result = {"machine": timing.machine(), "threads": arguments.threads}
     for name in chosen:
         torch.set_num_threads(arguments.threads)
