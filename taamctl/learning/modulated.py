@@ -91,7 +91,7 @@ class ModulatedMethod(Method):
 
             def part(rows: torch.Tensor | slice) -> tuple[sweep.Inputs, sweep.Targets]:
                 chosen = node_weights[rows]
-                return self.prepare(h[rows], base[rows], spread, self.precision), sweep.Targets(y[rows], chosen / chosen.sum())
+                return self.prepare(h[rows], base[rows], spread, training=True), sweep.Targets(y[rows], chosen / chosen.sum())
 
             whole = None if loop.batched(len(y), self.train) else part(slice(None))
 
@@ -120,13 +120,15 @@ class ModulatedMethod(Method):
         """Return W1 h, [N, 256], which training does not change."""
         return sweep.base_of(h, self.backbone.w1, spread)
 
-    def prepare(self, h: torch.Tensor, base: torch.Tensor, spread: sweep.Map, low: torch.dtype | None = None) -> sweep.Inputs:
-        """Return the rest of what training does not change.
+    def prepare(self, h: torch.Tensor, base: torch.Tensor, spread: sweep.Map, *, training: bool) -> sweep.Inputs:
+        """Return the rest of what training does not change; predictions are always made in float32, by dense products."""
+        return sweep.prepare(h, base, self.backbone.w1, spread, low=self.precision if training else None, sparse=training,
+                             normalise=self.normalise)
 
-        Args:
-            low: dtype of the dense products; None: float32.
-        """
-        return sweep.prepare(h, base, self.backbone.w1, spread, low=low)
+    @property
+    def normalise(self) -> bool:
+        """Tell whether LN(h) is scaled, and not h."""
+        return True
 
     def terms(self, weights: modulators.Weights) -> Terms | None:
         """Return what the layer reads of a modulator; None: h stays as it is."""
@@ -134,7 +136,7 @@ class ModulatedMethod(Method):
 
     @property
     def precision(self) -> torch.dtype | None:
-        """Return the dtype of the dense products in training; None: float32. Predictions are always made in float32."""
+        """Return the dtype of the dense products in training; None: float32."""
         return PRECISIONS[getattr(self.params, "precision", "float32")]
 
     def draw_rows(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -179,7 +181,7 @@ class ModulatedMethod(Method):
         h = query.h.to(self.device)
         weight, bias = _stack(self._head)
         with sweep.workers(self.device) as spread:
-            inputs = self.prepare(h, self.base(h, spread), spread)
+            inputs = self.prepare(h, self.base(h, spread), spread, training=False)
             return sweep.logits(inputs, self.terms(self.modulators[task_id]), weight @ self.backbone.w2, bias, spread)
 
     def stored(self, class_sizes: Array) -> Stored:

@@ -47,6 +47,7 @@ class Method(ModulatedMethod):
         """Return W1 h, or zeros without the residual."""
         return super().base(h, spread) if self.params.residual else h.new_zeros(len(h), HIDDEN)
 
-    def prepare(self, h: torch.Tensor, base: torch.Tensor, spread: sweep.Map, low: torch.dtype | None = None) -> sweep.Inputs:
-        """Prepare LN(h), or h, to be scaled."""
-        return sweep.prepare(h, base, self.backbone.w1, spread, low=low, normalise=self.params.layer_norm)
+    @property
+    def normalise(self) -> bool:
+        """Tell whether LN(h) is scaled, and not h."""
+        return self.params.layer_norm

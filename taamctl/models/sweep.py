@@ -83,16 +83,17 @@ def base_of(h: torch.Tensor, w1: torch.Tensor, spread: Map) -> torch.Tensor:
 
 
 def prepare(h: torch.Tensor, base: torch.Tensor, w1: torch.Tensor, spread: Map, *, low: torch.dtype | None = None,
-            normalise: bool = True) -> Inputs:
+            sparse: bool = True, normalise: bool = True) -> Inputs:
     """Compute what training does not change: LN(h), or the stored entries of H where they are few.
 
     Args:
         h: [N, F]. base: W1 h [N, 256], or zeros where h' has no residual. w1: [256, F] frozen.
         spread: as `workers` gives it.
         low: dtype of the dense products with W1; None: that of h. Sparse products keep the dtype of h.
+        sparse: take sparse products where they win. False for predictions: a node's last bits must not depend on the others' zeros.
         normalise: scale LN(h), not h.
     """
-    sparse = h.device.type == "cpu" and torch.count_nonzero(h).item() < SPARSE * h.numel()
+    sparse = sparse and h.device.type == "cpu" and torch.count_nonzero(h).item() < SPARSE * h.numel()
     bounds = split_rows(len(h), 0 if sparse else h.shape[1], h.device)
     w = w1.T.contiguous() if sparse else w1.to(low or h.dtype)
     make: Callable[[torch.Tensor, torch.Tensor, torch.Tensor, bool], Rows] = sparse_rows if sparse else dense_rows

@@ -145,6 +145,9 @@ def test_logits_are_those_of_the_equations(density: float) -> None:
         wanted = functional.linear(functional.leaky_relu(modulators.modulate(modulator, h) @ p["w1"].T, 0.2), p["weight"], p["bias"])
         made = sweep.logits(inputs, terms, p["weight"], p["bias"], map)
         assert made.shape == wanted.shape
+        always = sweep.prepare(h, sweep.base_of(h, p["w1"], map), p["w1"], map, sparse=False)
+        assert all(isinstance(block, DenseRows) for block in always.blocks)
+        assert torch.allclose(sweep.logits(always, terms, p["weight"], p["bias"], map), wanted, rtol=1e-9, atol=1e-9)
         assert torch.allclose(made, wanted, rtol=1e-9, atol=1e-9)
 
 
