@@ -51,7 +51,7 @@ def _from_the_last(method: Method, states: Sequence[State], queries: Sequence[Qu
         logits: dict[int, torch.Tensor] = {}
         for stage in range(j, len(queries)):
             chosen = int(choice[stage, j])
-            if chosen < 0 or not len(query.h):
+            if chosen < 0 or not len(query.h) or not method.trains(stage):
                 continue
             if chosen not in logits:
                 with torch.no_grad():
