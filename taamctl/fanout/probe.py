@@ -45,10 +45,10 @@ def expect(code: tuple[str, ...], file: Path, sha256: str, device: str) -> Expec
     """Return what this process has.
 
     Args:
-        code: as in a `Job`.
+        code: as in a `Job`; that of the units, which is here, is added.
         file: the input. sha256: its digest, which is known already.
     """
-    now = file.stat()
+    now, code = file.stat(), ("fanout", *code)
     return Expected(versions(), code, provenance.code_digest(code), str(file.absolute()), sha256, now.st_size, now.st_mtime_ns, device)
 
 

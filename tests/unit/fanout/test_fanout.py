@@ -6,7 +6,10 @@ A method of another package goes along, so that workers have to find it too; it 
 from __future__ import annotations
 
 import os
+import pickle
+import shutil
 import socket
+import subprocess
 import sys
 import textwrap
 import threading
@@ -214,7 +217,7 @@ def test_a_worker_that_differs_is_named(client: Any, told: Path, tmp_path: Path)
     probe.require_everywhere(client, [right, replace(right, mtime_ns=1)])  # a copy is as good
     for change, words in (({"file": "/nowhere/features.h5"}, "cannot read /nowhere/features.h5"),
                           ({"sha256": "0", "mtime_ns": 1}, "sees another .*features.h5 than this process"),
-                          ({"digest": "0"}, "runs other code in core, .*methods/taam.py"),
+                          ({"digest": "0"}, "runs other code in fanout, core, .*methods/taam.py"),
                           ({"code": ("methods/absent.py",)}, "lacks what is to run"),
                           ({"device": "cuda"}, "cannot train: .* no CUDA device"),
                           ({"versions": (("torch", "1.0"),)}, "has torch .* instead of 1.0")):
@@ -225,6 +228,24 @@ def test_a_worker_that_differs_is_named(client: Any, told: Path, tmp_path: Path)
         assert error.value.hint
     with pytest.raises(TaamctlError, match=rf"the worker on .* \(process {os.getpid()}\) runs other code"):
         probe.require_here(replace(right, digest="0"))
+
+
+def test_a_worker_with_other_units_differs(told: Path, tmp_path: Path) -> None:
+    """The units themselves belong to no stage's code."""
+    made = context(tmp_path / "outputs", told)
+    source = split.run(made, "synthetic").path
+    wanted = probe.expect(("core",), source, probe.provenance.sha256(source), "cpu")
+    own = Path(probe.__file__).resolve().parents[1]
+    shutil.copytree(own, tmp_path / "other" / "taamctl", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "wanted").write_bytes(pickle.dumps(wanted))
+    looked = []
+    for line in ("", "# another version\n"):
+        with (tmp_path / "other" / "taamctl" / "fanout" / "columns.py").open("a") as file:
+            file.write(line)
+        asked = "import pickle, sys; from taamctl.fanout import probe; print(probe.faults([pickle.load(open(sys.argv[1], 'rb'))]))"
+        looked.append(subprocess.run([sys.executable, "-c", asked, str(tmp_path / "wanted")], cwd=tmp_path / "other", text=True,
+                                     capture_output=True, check=True).stdout.strip())
+    assert looked == ["[]", str([("runs other code in fanout, core", probe.AGAIN)])]
 
 
 def _has_cuda() -> bool:
