@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import secrets
+import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,7 +38,7 @@ def atomic(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise explain_os_error(error, path) from None
-    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    temporary = path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"  # pids of two containers may be equal
     try:
         yield temporary
         with temporary.open("rb") as handle:
@@ -54,9 +56,12 @@ def atomic(path: Path) -> Iterator[Path]:
 
 
 def sweep(path: Path) -> None:
-    """Remove the temporary files that killed writers of `path` left behind. Call it while holding the path's lock."""
+    """Remove the temporary files and folders that killed writers of `path` left behind. Call it while holding the path's lock."""
     for stale in path.parent.glob(f".{path.name}.*.tmp"):
-        stale.unlink(missing_ok=True)
+        if stale.is_dir():
+            shutil.rmtree(stale, ignore_errors=True)
+        else:
+            stale.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
