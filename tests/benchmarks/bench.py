@@ -60,6 +60,19 @@ def _change(now: Result, then: Result) -> str:
     return f"   [{merit} was {then[merit]}: x {now[merit] / then[merit]:.2f}]" if merit else ""
 
 
+def _earlier(parser: argparse.ArgumentParser, path: Path | None) -> Result:
+    """Return an earlier result, or {}; refuse what is none before anything is measured."""
+    if path is None:
+        return {}
+    try:
+        before = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        parser.error(f"--compare {path}: {error}")
+    if not isinstance(before, dict) or not all(isinstance(v, dict) for n, v in before.items() if n in BENCHMARKS):
+        parser.error(f"--compare {path}: not what --json writes")
+    return before
+
+
 def main() -> None:
     """Measure, print, and write where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -71,10 +84,11 @@ def main() -> None:
     chosen = arguments.names or [n for n in BENCHMARKS if n != "products"]
     if unknown := [n for n in chosen if n not in BENCHMARKS]:
         parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
-    try:
-        before = json.loads(arguments.compare.read_text()) if arguments.compare else {}
-    except (OSError, ValueError) as error:
-        parser.error(f"--compare {arguments.compare}: {error}")
+    before = _earlier(parser, arguments.compare)
+    if arguments.threads < 1:
+        parser.error("--threads must be 1 or more")
+    if arguments.json and not arguments.json.parent.is_dir():
+        parser.error(f"--json {arguments.json}: there is no folder {arguments.json.parent}")
     result: Result = {"machine": timing.machine(), "threads": arguments.threads}
     for name in chosen:
         torch.set_num_threads(arguments.threads)

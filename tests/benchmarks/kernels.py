@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import torch
 from timing import best
@@ -31,6 +33,7 @@ def propagation(nodes: int = 100_000, edges: int = 1_000_000, width: int = 128) 
         except TaamctlError as error:
             print(f"  {name}: {error.message}")
     a, dense = operator.adjacency, torch.from_numpy(z)
+    warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
     csr = torch.sparse_csr_tensor(torch.from_numpy(a.indptr), torch.from_numpy(a.indices.astype(np.int64)),
                                   torch.from_numpy(operator.values()), size=a.shape)
     return best({**{name: (lambda s=s: s(z)) for name, s in steps.items()}, "torch CSR @ dense": lambda: csr @ dense}, 5)

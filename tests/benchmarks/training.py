@@ -6,6 +6,7 @@ Shapes are those of a task of Photo, Computer and Citeseer, values are random: a
 from __future__ import annotations
 
 import time
+import warnings
 
 import torch
 from kernels import random_operator
@@ -47,6 +48,7 @@ def steps(name: str) -> dict[str, float]:
     modulator = {n: w.requires_grad_() for n, w in drawn.items()}
     loose = {n: p[n].clone().requires_grad_() for n in ("w1", "w2")}
     operator, outer = random_operator(nodes, edges), torch.randn(nodes, HIDDEN)
+    warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
     s = torch.sparse_csr_tensor(torch.from_numpy(operator.adjacency.indptr), torch.from_numpy(operator.adjacency.indices.astype("int64")),
                                 torch.from_numpy(operator.values()), size=operator.adjacency.shape)
 

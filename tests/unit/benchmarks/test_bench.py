@@ -34,3 +34,7 @@ def test_a_wrong_name_and_a_missing_comparison_are_told_before_any_work(tmp_path
     missing = _bench("condensing", "--compare", str(tmp_path / "none.json"))
     assert missing.returncode == 2
     assert "none.json" in missing.stderr and not missing.stdout
+    other = tmp_path / "other.json"
+    other.write_text('{"condensing": [1]}')
+    assert "not what --json writes" in _bench("condensing", "--compare", str(other)).stderr
+    assert "there is no folder" in _bench("condensing", "--json", str(tmp_path / "no" / "x.json")).stderr
