@@ -19,6 +19,7 @@ from taamctl.learning.recipe import Recipe
 from taamctl.runtime.checkpoints import FileCheckpoints
 from taamctl.runtime.feature_store import FeatureStore
 from taamctl.runtime.job import Context, Job, is_current, key_of
+from taamctl.runtime.lock import writing
 from taamctl.stages import train
 
 Run = tuple[str, str, int]
@@ -83,7 +84,8 @@ def _stream(context: Context, dataset: str, method: str, seed: int) -> Stream | 
     if is_current(context, job):
         return None
     if context.force:
-        store.remove()
+        with writing(job.outputs[0], wait=context.wait, tell=context.tell):  # another command may be putting them together
+            store.remove()
     source, made_by = job.inputs[0]
     (digest,) = key_of(context, job)["inputs"].values()
     with FeatureStore(source, made_by) as features:

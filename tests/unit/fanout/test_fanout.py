@@ -28,10 +28,11 @@ from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.fanout import cluster as clusters
-from taamctl.fanout import probe, propagation, result
+from taamctl.fanout import probe, propagation, result, training
 from taamctl.runtime.artefacts import read_json
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import FILES
+from taamctl.runtime.lock import writing
 
 distributed = pytest.importorskip("distributed", reason="needs the dask extra")
 
@@ -169,6 +170,17 @@ def test_force_learns_everything_again(client: Any, local: dict[str, bytes], tol
         walk_to_eval(context(tmp_path, told, methods=("taam",), progress=progress, force=force), client)
         assert progress.total == 10
     assert made_of(tmp_path) == {path: data for path, data in local.items() if "/taam/" in path or path.startswith("precompute/")}
+
+
+def test_force_leaves_checkpoints_alone_while_another_command_trains(client: Any, told: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        walk_to_eval(context(tmp_path, told, methods=("taam",), seeds=(1,), progress=Counting(stop_after=2)), client)
+    kept = left(tmp_path)
+    hasty = replace(context(tmp_path, told, methods=("taam",), seeds=(1,), force=True), wait=False)
+    with writing(train.plan(hasty, "synthetic", "taam", 1)[1].outputs[0], wait=False, tell=print), \
+            pytest.raises(TaamctlError, match="train.h5 is being written by"):
+        training.learn(client, hasty, [("synthetic", "taam", 1)])
+    assert left(tmp_path) == kept and len(kept) == 2
 
 
 @pytest.mark.parametrize("change", [{"store_x": False}, {"hops": 0}, {"feature_norm": "row", "store_edges": True}])
