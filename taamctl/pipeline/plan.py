@@ -68,8 +68,8 @@ def workload(context: Context, limit: int = 0) -> Workload:
 def make(context: Context, ask: Ask, rates: Rates) -> dict[str, Any]:
     """Return a plan, JSON-ready.
 
-    Keys: machine (memory, free, disk, cpus, in bytes; limit), rates, graphs (each: dataset, counts, from, assumptions, stages, total,
-    findings), total (seconds, disk), workers, ok. Seconds are wall time; memory is a process's peak.
+    Keys: machine (memory, free, disk, limit in bytes; cpus; writable), rates, graphs (each: dataset, counts, from, assumptions, stages,
+    total, findings), total (seconds, disk), workers, ok. Seconds are wall time; memory is a process's peak.
 
     Raises:
         TaamctlError: a split artefact is damaged; too few classes for a task.

@@ -36,7 +36,7 @@ def about(graph: dict[str, Any]) -> list[str]:
     c, (low, high) = graph["counts"], graph["kept_range"]
     kept = f"{c['kept']:,}" if low == high else f"about {c['kept']:,} ({low:,} to {high:,})"
     return [f"{graph['dataset']}: {c['nodes']:,} nodes, {c['used']:,} edges used, {kept} kept inside a task and part; "
-            f"{c['features']:,} features, {c['classes']} classes in {c['tasks']} tasks ({graph['from']})",
+            f"{c['features']:,} features, {c['classes']:,} classes in {c['tasks']:,} tasks ({graph['from']})",
             *(f"  assumed: {note}" for note in graph["assumptions"])]
 
 

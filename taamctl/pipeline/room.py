@@ -18,13 +18,21 @@ BATCHES = tuple(1 << k for k in range(18, 11, -1))  # rows per training step to 
 def machine(folder: Path) -> dict[str, int]:
     """Return the machine's `memory`, the memory `free` now, and the free `disk` where `folder` lies, in bytes."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {"memory": total, "free": min(total, _available() or total, _group_limit() or total), "disk": disk(folder)}
+    return {"memory": total, "free": min(total, _available() or total, _group_limit() or total), "disk": disk(folder),
+            "writable": writable(folder)}
 
 
 def disk(folder: Path) -> int:
     """Return the free bytes of the file system that a folder, there or not, lies on."""
     folder = folder.absolute()
     return shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.is_dir())).free
+
+
+def writable(folder: Path) -> bool:
+    """Tell whether a folder, there or not, can be written to or made."""
+    folder = folder.absolute()
+    nearest = next(p for p in (folder, *folder.parents) if p.exists())
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
 
 
 def _available() -> int:
@@ -46,6 +54,8 @@ def _group_limit() -> int:
 
 def size(count: float) -> str:
     """Return bytes for people, such as `3.2 GiB`."""
+    if 0 < count < MIB:
+        return f"{max(1, count / 1024):,.0f} KiB"
     value, unit = count / MIB, "MiB"
     for larger in ("GiB", "TiB", "PiB"):
         if value < 1000:
@@ -75,6 +85,8 @@ def findings(table: Sequence[Any], total_disk: float, there: dict[str, Any], aga
     if total_disk > there["disk"]:
         mend, changes = _less_disk(there["disk"], again, work)
         out.append(Finding(STOP, f"the artefacts need about {size(total_disk)} of disk, {size(there['disk'])} are free", mend, changes))
+    if not there["writable"]:
+        out.append(Finding(STOP, "the folder of --outputs cannot be written", "name another, or change its permissions"))
     if there["limit"] is not None and there["limit"] > there["free"]:
         out.append(Finding(NOTE, f"--max-memory is more than the {size(there['free'])} that are free"))
     return out
@@ -91,8 +103,11 @@ def _less_memory(stage: str, bound: float, again: Callable[[Workload], Sequence[
         for batch in BATCHES:
             if (not work.node_batch or batch < work.node_batch) and need(replace(work, node_batch=batch)) <= bound:
                 return f"train in batches: --set train.node_batch={batch} (accuracy may differ)", (f"train.node_batch={batch}",)
-    best = need(replace(work, limit=work.limit or int(bound), node_batch=BATCHES[-1]) if stage in ("precompute", "train") else work)
-    return f"take a machine with {size(best * 1.2)} of memory or more, or fewer nodes or edges", ()
+    frugal, how = {"train": (replace(work, node_batch=BATCHES[-1]), f" and --set train.node_batch={BATCHES[-1]}"),
+                   "precompute": (replace(work, limit=int(bound)), " and --max-memory")}.get(stage, (work, ""))
+    least = min(need(work), need(frugal))
+    with_it = how if least < need(work) else ""
+    return f"take a machine with {size(least * 1.2)} of memory or more{with_it}, or fewer nodes or edges", ()
 
 
 def _less_disk(there: float, again: Callable[[Workload], Sequence[Any]], work: Workload) -> tuple[str, tuple[str, ...]]:

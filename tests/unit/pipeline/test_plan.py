@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,7 +26,7 @@ def _table(work: Workload) -> list[plan.Line]:
 
 
 def _findings(memory: float, disk: float = 1e18, limit: int | None = None, work: Workload = WORK) -> dict[str, Finding]:
-    there = {"memory": int(1e18), "free": int(memory), "disk": int(disk), "limit": limit}
+    there = {"memory": int(1e18), "free": int(memory), "disk": int(disk), "limit": limit, "writable": True}
     table = _table(work)
     found = room.findings(table, sum(t.cost.disk for t in table), there, _table, work)
     return {f.what.split()[0]: f for f in found}
@@ -56,6 +57,20 @@ def test_batches_are_suggested_where_they_fit_and_a_machine_where_nothing_does()
     assert key == "train.node_batch" and _memory("train", replace(WORK, node_batch=int(value))) <= between
     small = _findings(100 * costs.MIB)
     assert all(f.level == STOP and "take a machine with" in f.mend and not f.changes for f in small.values()) and len(small) == 3
+    assert "or more and --set train.node_batch=4096, or fewer" in small["train"].mend  # what the size that is named rests on
+    assert "or more, or fewer" in small["split"].mend
+
+
+def test_a_folder_that_cannot_be_written_stops_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert room.writable(tmp_path / "new" / "deeper") and not room.writable(tmp_path / "file" / "below")
+    there = {**room.machine(tmp_path / "file" / "below"), "limit": None, "free": int(1e18)}
+    (found,) = room.findings(_table(WORK)[:1], 0, there, _table, WORK)
+    assert found.level == STOP and found.what == "the folder of --outputs cannot be written"
+
+
+def test_sizes_are_said_in_a_unit_that_shows_them() -> None:
+    assert [room.size(n) for n in (0, 1, 1 << 10, 1 << 20, 3 << 30)] == ["0 MiB", "1 KiB", "1 KiB", "1 MiB", "3.0 GiB"]
 
 
 def test_a_limit_counts_like_memory_and_says_whose_it_is() -> None:
@@ -76,7 +91,7 @@ def test_disk_is_summed_and_the_least_loss_that_fits_is_suggested() -> None:
 
 def test_what_fits_with_luck_only_is_a_warning() -> None:
     table = [plan.Line(Cost("split", 5.0, 0, 0), Cost("split", 1.0, 0, 0), Cost("split", 9.0, 0, 0))]
-    there = {"memory": 10, "free": 7, "disk": 10, "limit": None}
+    there = {"memory": 10, "free": 7, "disk": 10, "limit": None, "writable": True}
     (found,) = room.findings(table, 0, there, lambda w: table, WORK)
     assert found.level == WARN
 
