@@ -18,11 +18,12 @@ from taamctl.runtime.schema import group
 CODE = ("core", "runtime", "graph", "features", "datasets/_meta.py", "stages/precompute.py")
 
 
-def run(context: Context, dataset: str, source_of: Any = None, begun: Any = groups.begun) -> Outcome:
+def run(context: Context, dataset: str, source_of: Any = None, begun: Any = groups.begun, ready: Any = dict) -> Outcome:
     """Propagate the features of one split data set; META, `load` and `features` come from `source_of`, else from its module.
 
     Args:
         begun: what begins the propagation and yields the groups, in the place of `groups.begun`.
+        ready: called first where there is something to do; may refuse. What it returns goes into the sidecar, as it is in the end.
     """
     module, params = source_of or registry.load("taamctl.datasets", dataset), context.params.section("precompute")
     check_backend(params.backend)
@@ -31,15 +32,15 @@ def run(context: Context, dataset: str, source_of: Any = None, begun: Any = grou
     made_by = context.layout.command("split", dataset)
     recorded = {**canonical(params), "feature_norm": norm}
 
-    def compute() -> None:
+    def compute() -> dict[str, Any]:
+        facts: dict[str, Any] = ready()
         raw = rows_of(module, context.data_root, context.params.plugin("datasets", dataset, module.META.params), context.max_memory)
         with artefacts.Artefact(source, "split", made_by) as split:
             split.verify("edges/indices")  # read group by group below, and not as a whole
             parts = groups.Parts(split.read("nodes/orig_id"), split.read("stream/offset"), split.read("edges/indptr"),
                                  lambda low, high: split.rows("edges/indices", low, high))
             passed, y = {path: split.read(path) for path in ("stream/bounds", "classes/name")}, split.read("nodes/y")
-            features_sha256 = split.attribute("features_sha256")
-            work = groups.Work(raw, parts, params, norm, context.max_memory)
+            work, features_sha256 = groups.Work(raw, parts, params, norm, context.max_memory), split.attribute("features_sha256")
 
             def fill(writer: artefacts.Writer) -> None:
                 writer.attribute("dataset", dataset)
@@ -53,6 +54,7 @@ def run(context: Context, dataset: str, source_of: Any = None, begun: Any = grou
                             writer.put(f"{group(g // 3, PARTS[g % 3])}/{name}", values)
 
             artefacts.create(output, "precompute", recorded, fill)
+        return facts
 
     job = Job("precompute", dataset, recorded, ((source, made_by),), (output,), (*CODE, f"datasets/{dataset}.py"), {"precompute": params})
     return execute(context, job, compute)

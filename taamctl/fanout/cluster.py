@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from taamctl.core.errors import TaamctlError
@@ -47,16 +47,26 @@ def _started(workers: int) -> Iterator[Any]:
 
     # Dask has workers give freed memory back at once: training, which asks for the same sizes over and over, then takes twice the time.
     keep_memory = dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None})
-    with keep_memory, LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
-                                   silence_logs=logging.CRITICAL) as cluster, Client(cluster, set_as_default=False) as client:
+    with keep_memory, ExitStack() as stack:
+        with _interrupts_blocked():
+            cluster = stack.enter_context(LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
+                                                       dashboard_address=None, silence_logs=logging.CRITICAL))
+            client = stack.enter_context(Client(cluster, set_as_default=False))
         client.wait_for_workers(workers)
-        client.run(_leave_interrupts_to_the_client)
         yield client
 
 
-def _leave_interrupts_to_the_client() -> None:
-    """Ignore Ctrl-C, which a terminal sends to every process of the command."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C for the threads and processes that the body starts, for their whole life, and for this one until its end.
+
+    A terminal sends it to every process of the command: workers leave it to the one that they work for.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _require_dask() -> None:
@@ -74,8 +84,10 @@ def _reach(scheduler: str) -> Any:
     hint = "look whether it runs and can be reached from here; its log names its address, such as tcp://HOST:8786"
     try:
         who = asyncio.run(asyncio.wait_for(_who_answers(scheduler), PATIENCE))
-    except (OSError, ValueError, AttributeError, MemoryError):  # nobody; no address; a stranger, whose bytes may read as a length
-        raise TaamctlError(f"no Dask scheduler answers at {scheduler}", hint) from None
+    except Exception as error:  # nobody; no address; a protocol that is not there; a stranger, whose bytes may read as anything
+        if scheduler.startswith("tls://") and isinstance(error, TypeError):
+            hint = "tls:// needs certificates: Dask's settings distributed.comm.tls.ca-file and distributed.comm.tls.client name them"
+        raise TaamctlError(f"no Dask scheduler answers at {scheduler or 'an empty address'}", hint) from None
     if who != "Scheduler":
         raise TaamctlError(f"what answers at {scheduler} is a Dask {who}, not a scheduler", hint)
     return Client(scheduler, timeout=PATIENCE, set_as_default=False)

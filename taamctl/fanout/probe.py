@@ -121,8 +121,8 @@ def require_here(expected: Expected) -> None:
         raise TaamctlError(f"the worker on {platform.node()} (process {os.getpid()}) {found[0][0]}", found[0][1])
 
 
-def require_everywhere(client: Any, wanted: Iterable[Expected]) -> None:
-    """Look at every worker of a cluster.
+def require_everywhere(client: Any, wanted: Iterable[Expected]) -> int:
+    """Look at every worker of a cluster, and return how many there are.
 
     Raises:
         TaamctlError: one differs; all that differ are named.
@@ -130,7 +130,7 @@ def require_everywhere(client: Any, wanted: Iterable[Expected]) -> None:
     looked = client.run(faults, tuple(wanted), on_error="return")
     wrong = [(where, found) for where, found in sorted(looked.items()) if found]
     if not wrong:
-        return
+        return len(looked)
     told, hints = [], []
     for where, found in wrong:
         fault, hint = found[0] if isinstance(found, list) else (f"cannot run this taamctl ({type(found).__name__}: {found})", AGAIN)

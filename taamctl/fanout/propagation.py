@@ -8,9 +8,9 @@ from __future__ import annotations
 import shutil
 import time
 import uuid
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ import numpy as np
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
+from taamctl.core.rows import block_rows
 from taamctl.core.types import Array
 from taamctl.fanout import probe
 from taamctl.fanout.columns import Columns, Source, propagate
-from taamctl.fanout.result import result_of
-from taamctl.features import groups, profiles
+from taamctl.fanout.result import result_of, total
+from taamctl.features import profiles
 from taamctl.features.group import Group
 from taamctl.features.groups import Made, Work
 from taamctl.features.operator import build
@@ -39,67 +40,79 @@ TICK = 0.1  # seconds between two looks at Ctrl-C
 
 
 class Joined:
-    """[n, F] float32: the rows of a group, side by side in the files of the units."""
+    """[n, F] float32, only read by rows: those of a group, side by side in the files of the units."""
 
     def __init__(self, files: list[Array], low: int, high: int) -> None:
         self._files, self._low = files, low
-        self.shape, self.width = (high - low, sum(f.shape[1] for f in files)), BLOCK
+        self.shape = (high - low, sum(f.shape[1] for f in files))
 
     def rows(self, low: int, high: int) -> Array:
         """Return rows [low, high) of the group."""
         return np.concatenate([f[self._low + low:self._low + high] for f in self._files], axis=1)
-
-    def columns(self, at: int) -> Array:
-        """Return a column block."""
-        return np.ascontiguousarray(self.rows(0, self.shape[0])[:, at:at + self.width])
-
-    def write_columns(self, at: int, z: Array) -> None:
-        """Refuse: it is only read."""
-        raise NotImplementedError
 
 
 def run(client: Any, context: Context, dataset: str) -> Outcome:
     """Propagate the features of one split data set on the workers; an imported graph, which lies in this folder alone, is left to here."""
     if dataset in registry.imported("taamctl.datasets"):
         context.tell(f"note: {dataset} is a file of this folder, which workers do not see by its name: it is propagated here")
-        begun: Any = groups.begun
+        outcome: Outcome = precompute.run(context, dataset)
     else:
-        begun = partial(_begun, client, context, dataset)
-    outcome: Outcome = precompute.run(context, dataset, begun=begun)
+        sent = _Sent(client, context, dataset)
+        outcome = precompute.run(context, dataset, begun=sent.begun, ready=sent.ready)
     return outcome
 
 
-@contextmanager
-def _begun(client: Any, context: Context, dataset: str, work: Work, folder: Path, progress: Progress,
-           tick: Callable[[], None]) -> Iterator[tuple[str, Iterator[Made]]]:
-    """Do on the workers what `groups.begun` does here, and yield the same."""
-    source = _source(context, dataset)
-    probe.require_everywhere(client, [source.expected])
-    probe.tell_of_processors(client, context)
-    scratch = (folder / ".features.h5.columns").absolute()  # one name, under the lock of features.h5: a killed command's is removed
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    try:
-        f = work.raw.shape[1]
-        workers = len(client.scheduler_info()["workers"])
-        width = max(LEAST, min(BLOCK, -(-f // max(1, workers))))
-        cuts = [(low, min(f, low + width), scratch / f"{low}-{uuid.uuid4().hex}") for low in range(0, f, width)]
-        sent = [client.submit(propagate, source, work.params, work.norm, *cut, key=f"propagate-{dataset}-{cut[2].name}") for cut in cuts]
+class _Sent:
+    """One data set whose columns are propagated on the workers."""
+
+    def __init__(self, client: Any, context: Context, dataset: str) -> None:
+        self._client, self._context, self._dataset = client, context, dataset
+        self._facts: dict[str, Any] = {"executor": "dask"}
+
+    def ready(self) -> dict[str, Any]:
+        """Look at the workers, while Ctrl-C still ends that, and return what the sidecar says; `begun` adds to it."""
+        self._source = _source(self._context, self._dataset)
+        self._workers = probe.require_everywhere(self._client, [self._source.expected])
+        probe.tell_of_processors(self._client, self._context)
+        return self._facts
+
+    @contextmanager
+    def begun(self, work: Work, folder: Path, progress: Progress, tick: Callable[[], None]) -> Iterator[tuple[str, Iterator[Made]]]:
+        """Do on the workers what `groups.begun` does here, and yield the same."""
+        rows, f = int(work.parts.offset[-1]), work.raw.shape[1]
+        width = max(LEAST, min(BLOCK, -(-f // max(1, self._workers))))
+        cuts = [(low, min(f, low + width)) for low in range(0, f, width)]
+        scratch = (folder / f".features.h5.{uuid.uuid4().hex}.tmp").absolute()  # a killed command's is swept under the lock
+        scratch.mkdir()
         try:
-            made = _gathered(sent, dataset, workers, progress, tick)
+            made = self._made(work, cuts, scratch, progress, tick)
+            self._facts["cost"] = total([columns.cost for columns in made])
+            files = [_open(columns, (rows, high - low), tick) for columns, (low, high) in zip(made, cuts, strict=True)]
+            with ExitStack() as stack:
+                raw = None if not work.params.store_x else stack.enter_context(
+                    opened(work.raw, work.parts.orig_id, work.parts.offset, work.norm, None, folder, progress, tick))
+                _require_one({columns.sha256 for columns in made} | ({raw.sha256} if raw else set()), self._dataset)
+                yield made[0].sha256, _joined(work, files, made, raw, tick)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _made(self, work: Work, cuts: list[tuple[int, int]], scratch: Path, progress: Progress, tick: Callable[[], None]) -> list[Columns]:
+        sent = [self._client.submit(propagate, self._source, work.params, work.norm, *cut, scratch,
+                                    key=f"propagate-{self._dataset}-{cut[0]}-{uuid.uuid4().hex}") for cut in cuts]
+        try:
+            made = _gathered(sent, self._dataset, self._workers, progress, tick)
+            _require_one({columns.sha256 for columns in made}, self._dataset)
         except BaseException:
-            client.cancel(sent, force=True)
+            self._client.cancel(sent, force=True)
             raise
-        if len({columns.sha256 for columns in made}) > 1:
-            raise TaamctlError(f"workers see different raw data of {dataset}", "the folder of --data-root has to be on a shared disk")
-        rows = int(work.parts.offset[-1])
-        files = [_open(file, (rows, high - low)) for low, high, file in cuts]
-        with ExitStack() as stack:
-            raw = None if not work.params.store_x else stack.enter_context(opened(
-                work.raw, work.parts.orig_id, work.parts.offset, work.norm, None if work.limit is None else BLOCK, folder, progress, tick))
-            yield made[0].sha256, _joined(work, files, made, raw, tick)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        return made
+
+
+def _require_one(hashes: set[str], dataset: str) -> None:
+    """Refuse hashes of raw features that are not one and the same."""
+    if len(hashes) > 1:
+        raise TaamctlError(f"workers, or they and this process, see different raw data of {dataset}",
+                           "the folder of --data-root has to be on a shared disk")
 
 
 def _source(context: Context, dataset: str) -> Source:
@@ -127,16 +140,25 @@ def _gathered(sent: list[Any], dataset: str, workers: int, progress: Progress, t
     return [result_of(future, f"propagation of {dataset}") for future in sent]
 
 
-def _open(file: Path, shape: tuple[int, int]) -> Array:
+def _open(columns: Columns, shape: tuple[int, int], tick: Callable[[], None]) -> Array:
+    """Return what a unit wrote, once it is known to have come whole."""
+    file, hint = Path(columns.file), "the folder of --outputs has to be on a disk that all workers share"
     if not file.is_file() or file.stat().st_size != 4 * shape[0] * shape[1]:
-        raise TaamctlError(f"a worker wrote {file}, but it is not here", "the folder of --outputs has to be on a shared disk")
-    return np.memmap(file, np.float32, "r", shape=shape) if shape[0] * shape[1] else np.zeros(shape, np.float32)
+        raise TaamctlError(f"a worker wrote {file}, but it is not here", hint)
+    found: Array = np.memmap(file, np.float32, "r", shape=shape) if shape[0] * shape[1] else np.zeros(shape, np.float32)
+    crc, step = 0, block_rows(shape[1])
+    for low in range(0, shape[0], step):
+        crc = zlib.crc32(found[low:low + step].data, crc)
+        tick()
+    if crc != columns.crc32:
+        raise TaamctlError(f"{file} does not match the checksum of the worker that wrote it", f"run the same command again; {hint}")
+    return found
 
 
 def _joined(work: Work, files: list[Array], made: list[Columns], raw: GroupFeatures | None, tick: Callable[[], None]) -> Iterator[Made]:
     for g, (low, high) in enumerate(pairwise(work.parts.offset.tolist())):
         operator = build(work.parts.edges(low, high), work.params.self_loops)
-        h = Joined(files, low, high)
+        h: Any = Joined(files, low, high)  # nobody asks it for columns
         means, ls = (np.concatenate([getattr(columns, name)[g] for columns in made], axis=1) for name in ("hop_mean", "ls_mean"))
         group = Group(operator, h if raw is None else raw.group(g)[0], h, sum(columns.filled[g] for columns in made),
                       profiles.spread(operator, work.params.hops), means, ls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -26,3 +27,9 @@ def result_of(future: Any, label: str) -> Any:
     except CancelledError:
         raise TaamctlError(f"{label}: the connection to the Dask scheduler was lost",
                            "start it again, and run the same command again to go on: finished tasks are kept") from None
+
+
+def total(costs: Collection[Mapping[str, float]]) -> dict[str, float]:
+    """Return what the sidecar says of units: seconds over all of them, and the peak memory (MiB) of the largest worker."""
+    seconds = {name: round(sum(cost[name] for cost in costs), 3) for name in ("wall_s", "cpu_s")}
+    return {**seconds, "peak_memory_mib": max(cost["peak_memory_mib"] for cost in costs)}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from taamctl.fanout import probe, unit
-from taamctl.fanout.result import result_of
+from taamctl.fanout.result import result_of, total
 from taamctl.learning.recipe import Recipe
 from taamctl.runtime.checkpoints import FileCheckpoints
 from taamctl.runtime.feature_store import FeatureStore
@@ -45,10 +45,8 @@ class Stream:
     costs: list[dict[str, float]] = field(default_factory=list)
 
     def record(self) -> dict[str, Any]:
-        """Return what the sidecar says of the work: seconds over all units, and the peak memory of the largest worker."""
-        total = {name: round(sum(c[name] for c in self.costs), 3) for name in ("wall_s", "cpu_s")}
-        peak = max(c["peak_memory_mib"] for c in self.costs)
-        return {"executor": "dask", "resumed_tasks": len(self.stages) - len(self.costs), "cost": {**total, "peak_memory_mib": peak}}
+        """Return what the sidecar says of the work."""
+        return {"executor": "dask", "resumed_tasks": len(self.stages) - len(self.costs), "cost": total(self.costs)}
 
 
 def learn(client: Any, context: Context, runs: Iterable[Run]) -> dict[Run, dict[str, Any]]:

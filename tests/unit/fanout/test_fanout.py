@@ -8,17 +8,20 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from taamctl.stages import precompute, split, train
 
@@ -27,8 +30,12 @@ from taamctl.cli.run import walk_to_eval
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
+from taamctl.core.rows import FeatureRows, of_whole
+from taamctl.core.types import CSR
 from taamctl.fanout import cluster as clusters
-from taamctl.fanout import probe, propagation, result, training
+from taamctl.fanout import columns, probe, propagation, result, training
+from taamctl.graph.canonical import to_scipy
+from taamctl.runtime import artefacts
 from taamctl.runtime.artefacts import read_json
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import FILES
@@ -193,8 +200,105 @@ def test_propagated_columns_are_put_together_as_here(change: dict[str, Any], cli
         split.run(one, "synthetic")
         path = precompute.run(one, "synthetic").path if name == "here" else propagation.run(client, one, "synthetic").path
         made.append(path.read_bytes())
-        assert [p.name for p in path.parent.iterdir() if p.name.endswith(".columns")] == []
+        assert [p.name for p in path.parent.iterdir() if p.name.endswith(".tmp")] == []
+        record = read_json(path.with_name("features.h5.provenance.json"))
+        assert record["facts"] == ({} if name == "here" else {"executor": "dask"}) and record["cost"]["wall_s"] > 0
     assert made[0] == made[1]
+
+
+def test_what_is_recorded_is_summed_over_the_units() -> None:
+    costs = [{"wall_s": 1.0, "cpu_s": 2.0, "peak_memory_mib": 70.0}, {"wall_s": 0.5, "cpu_s": 1.0, "peak_memory_mib": 90.0}]
+    assert result.total(costs) == {"wall_s": 1.5, "cpu_s": 3.0, "peak_memory_mib": 90.0}
+
+
+def test_raw_data_that_differ_here_are_told(client: Any, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The raw features that are stored are read by this process, beside those that the workers read."""
+    made = context(tmp_path, told)
+    split.run(made, "synthetic")
+    right = precompute.rows_of
+
+    def other(*args: Any) -> FeatureRows:
+        rows = right(*args)
+        return of_whole(np.concatenate([to_scipy(b).toarray() if isinstance(b, CSR) else b for b in rows]) + np.float32(1))
+
+    monkeypatch.setattr(precompute, "rows_of", other)
+    assert made.params.section("precompute").store_x
+    with pytest.raises(TaamctlError, match="see different raw data of synthetic") as error:
+        propagation.run(client, made, "synthetic")
+    assert "--data-root" in error.value.hint
+    assert not list((tmp_path / "precompute").rglob("features.h5*")) and not list((tmp_path / "precompute").rglob("*.tmp"))
+
+
+def test_bytes_that_are_not_those_of_the_worker_are_told(client: Any, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = context(tmp_path, told)
+    split.run(made, "synthetic")
+    right = propagation._gathered
+
+    def spoiled(*args: Any) -> list[columns.Columns]:
+        found = right(*args)
+        with Path(found[-1].file).open("r+b") as file:
+            first = file.read(1)[0]
+            file.seek(0)
+            file.write(bytes([first ^ 1]))
+        return found
+
+    monkeypatch.setattr(propagation, "_gathered", spoiled)
+    with pytest.raises(TaamctlError, match="does not match the checksum of the worker"):
+        propagation.run(client, made, "synthetic")
+
+
+def test_workers_are_looked_at_while_an_interrupt_still_ends_it(client: Any, told: Path, tmp_path: Path,
+                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    made = context(tmp_path, told)
+    split.run(made, "synthetic")
+
+    def stuck(*_: Any) -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(100):
+            time.sleep(0.1)
+        return 1
+
+    monkeypatch.setattr(probe, "require_everywhere", stuck)
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        propagation.run(client, made, "synthetic")
+    assert time.monotonic() - begun < 5
+
+
+def test_a_unit_that_nobody_waits_for_leaves_nothing(told: Path, tmp_path: Path) -> None:
+    made = context(tmp_path, told)
+    split.run(made, "synthetic")
+    source, folder = propagation._source(made, "synthetic"), tmp_path / "gone" / "away"
+    params = made.params.section("precompute")
+    with pytest.raises(TaamctlError, match=f"no folder {folder}"):
+        columns.propagate(source, params, "none", 0, 1, folder)
+    assert not folder.parent.exists()
+    folder.mkdir(parents=True)
+    with pytest.raises(TaamctlError, match="runs other code"):
+        columns.propagate(source._replace(expected=replace(source.expected, digest="0")), params, "none", 0, 1, folder)
+    assert list(folder.iterdir()) == []
+    twice = [columns.propagate(source, params, "none", 0, 1, folder) for _ in range(2)]
+    assert twice[0].file != twice[1].file and twice[0].crc32 == twice[1].crc32
+    assert Path(twice[0].file).read_bytes() == Path(twice[1].file).read_bytes()
+
+
+def test_local_propagation_removes_what_a_killed_command_left(told: Path, tmp_path: Path) -> None:
+    made = context(tmp_path, told)
+    split.run(made, "synthetic")
+    path = made.layout.file("precompute", "synthetic")
+    for _ in range(2):  # made, and reused
+        kept = path.with_name(".features.h5.0123.tmp")
+        kept.mkdir(parents=True)
+        (kept / "0-4567").write_bytes(b"columns")
+        assert precompute.run(made, "synthetic").path == path
+        assert not kept.exists()
+
+
+def test_two_writers_with_one_pid_have_two_temporary_files(tmp_path: Path) -> None:
+    with artefacts.atomic(tmp_path / "a") as one, artefacts.atomic(tmp_path / "a") as other:
+        one.write_text("one")
+        other.write_text("other")
+        assert one.read_text() == "one"
 
 
 def test_what_a_method_refuses_is_told_once_and_not_tried_again(client: Any, told: Path, tmp_path: Path) -> None:
