@@ -41,7 +41,7 @@ def walk(context: Context, client: Any = None) -> Any:
     """Run every stage of the `run` section and return the report's path; what can be refused is refused first.
 
     Args:
-        client: of the Dask cluster that trains; None to train in this process.
+        client: of the Dask cluster that propagates and trains; None to do so in this process.
     """
     from taamctl.stages import report
 
