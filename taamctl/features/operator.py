@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR, Array
 
 RANGE = 1 << 20  # entries of one range of rows; fixed, because sums over ranges depend on where they are cut
@@ -38,7 +39,7 @@ class Operator:
         """Return the entries of S in the order of `adjacency.indices`, rounded once from float64."""
         a, d = self.adjacency, self.inverse_root
         out = np.empty(a.nnz, dtype)
-        for low, high in ranges(a.indptr):
+        for low, high in ranges(a.indptr, RANGE):
             first, last = int(a.indptr[low]), int(a.indptr[high])
             exact = np.repeat(d[low:high], np.diff(a.indptr[low:high + 1])) * d[a.indices[first:last]]
             out[first:last] = exact if a.data is None else exact * a.data[first:last]
@@ -73,22 +74,12 @@ class Operator:
         return np.asarray(d * out)
 
 
-def ranges(indptr: Array, entries: int = RANGE) -> Iterator[tuple[int, int]]:
-    """Yield consecutive row ranges [low, high) of at most `entries` entries each, but of one row at least."""
-    low, rows = 0, len(indptr) - 1
-    while low < rows:
-        high = int(np.searchsorted(indptr, indptr[low] + entries, side="right")) - 1
-        high = min(rows, max(high, low + 1), low + entries)
-        yield low, high
-        low = high
-
-
 def _blocks(a: CSR) -> Iterator[tuple[int, int, Any]]:
     """Yield (low, high, rows [low, high) as a float64 scipy matrix)."""
     import scipy.sparse as sp
 
     ones = np.ones(min(a.nnz, RANGE)) if a.data is None else None
-    for low, high in ranges(a.indptr):
+    for low, high in ranges(a.indptr, RANGE):
         first, last = int(a.indptr[low]), int(a.indptr[high])
         if a.data is not None:
             data: Array = a.data[first:last].astype(np.float64)
@@ -109,13 +100,13 @@ def with_self_loops(edges: CSR, policy: str) -> CSR:
     n, pointer = edges.shape[0], edges.indptr
     has_loop = np.zeros(n, bool)
     lower = np.zeros(n, np.int64)  # entries left of the diagonal
-    for low, high in ranges(pointer):
+    for low, high in ranges(pointer, RANGE):
         columns, rows = edges.indices[pointer[low]:pointer[high]], _rows(pointer, low, high)
         has_loop[rows[rows == columns]] = True
         lower[low:high] = np.bincount(rows[columns < rows] - low, minlength=high - low)
     indptr = pointer + np.concatenate([[0], np.cumsum(~has_loop)])
     indices = np.empty(int(indptr[-1]), np.int32)
-    for low, high in ranges(pointer):
+    for low, high in ranges(pointer, RANGE):
         first = int(pointer[low])
         missing = np.flatnonzero(~has_loop[low:high]) + low
         indices[indptr[low]:indptr[high]] = np.insert(edges.indices[first:pointer[high]], pointer[missing] - first + lower[missing],

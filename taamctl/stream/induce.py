@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
+from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR, Array
 from taamctl.graph.canonical import symmetrise, to_scipy
 
@@ -48,7 +47,7 @@ def _inside(adjacency: CSR, orig_id: Array, group: Array) -> CSR:
     ends = np.concatenate([[0], np.cumsum(lengths)])
     indptr = np.zeros(total + 1, np.int64)
     pieces = [np.zeros(0, np.int32)]
-    for low, high in _ranges(ends):
+    for low, high in ranges(ends, RANGE):
         own = lengths[low:high]
         columns = adjacency.indices[np.arange(ends[low], ends[high]) + np.repeat(starts[low:high] - ends[low:high], own)]
         rows = np.repeat(np.arange(high - low, dtype=np.int32), own)
@@ -57,16 +56,6 @@ def _inside(adjacency: CSR, orig_id: Array, group: Array) -> CSR:
         indptr[low + 1:high + 1] = np.bincount(rows[keep], minlength=high - low)
     np.cumsum(indptr, out=indptr)
     return CSR(indptr, np.concatenate(pieces), None, (total, total))
-
-
-def _ranges(ends: Array) -> Iterator[tuple[int, int]]:
-    """Yield consecutive row ranges [low, high) of about `RANGE` entries or rows, but of one row at least."""
-    low, rows = 0, len(ends) - 1
-    while low < rows:
-        high = int(np.searchsorted(ends, ends[low] + RANGE, side="right")) - 1
-        high = min(rows, max(high, low + 1), low + RANGE)
-        yield low, high
-        low = high
 
 
 def induce_mixed(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
@@ -96,7 +85,7 @@ def account(edges: CSR, offset: Array) -> Array:
     """
     n, degree = edges.shape[0], np.diff(edges.indptr)
     loops, sends = np.zeros(n, np.int64), np.zeros(n, bool)
-    for low, high in _ranges(edges.indptr):
+    for low, high in ranges(edges.indptr, RANGE):
         columns = edges.indices[edges.indptr[low]:edges.indptr[high]]
         rows = np.repeat(np.arange(low, high, dtype=np.int32), degree[low:high])
         loops[rows[rows == columns]] += 1  # a row has one loop at most

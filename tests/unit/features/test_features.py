@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR
 from taamctl.features import compute, group, profiles, sgc
 from taamctl.features.backends import BACKENDS
-from taamctl.features.operator import Operator, build, ranges, with_self_loops
+from taamctl.features.operator import Operator, build, with_self_loops
 from taamctl.features.params import PrecomputeParams
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
 
@@ -183,7 +184,7 @@ def test_reconnecting_ties_isolated_nodes_inside_their_group(directed: bool) -> 
 @pytest.mark.parametrize("entries", [1, 3, 50])
 def test_products_with_vectors_equal_the_dense_ones_however_rows_are_cut(monkeypatch: pytest.MonkeyPatch, entries: int, directed: bool,
                                                                         policy: str) -> None:
-    monkeypatch.setattr("taamctl.features.operator.ranges", lambda indptr: list(ranges(indptr, entries)))
+    monkeypatch.setattr("taamctl.features.operator.RANGE", entries)
     operator, v = build(_edges(directed=directed), policy), np.random.default_rng(3).standard_normal((80, 2))
     s = _dense(_edges(directed=directed), policy)
     assert np.allclose(operator.scipy().toarray(), s, atol=1e-14)
@@ -202,7 +203,7 @@ def test_ranges_cover_all_rows_with_few_entries_each() -> None:
     assert [low for low, _ in found] == [0, *(high for _, high in found[:-1])]
     assert found[-1][1] == 8
     assert all(indptr[high] - indptr[low] <= 6 or high == low + 1 for low, high in found)
-    assert list(ranges(np.array([0]))) == []
+    assert list(ranges(np.array([0]), 6)) == []
 
 
 def test_ls_is_scale_sensitive_under_euclid_only() -> None:
