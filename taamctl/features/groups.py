@@ -67,13 +67,23 @@ def begun(work: Work, folder: Path, progress: Progress, tick: Callable[[], None]
         TaamctlError: the limit is too low; it says how much would do.
     """
     parts, raw = work.parts, work.raw
-    width = None
+    width = stored = None
     if work.limit is not None:
-        sizes = room.Sizes(np.diff(parts.offset), np.diff(parts.indptr[parts.offset]), raw.shape[1],
-                           4 * raw.shape[0] * raw.shape[1] if raw.whole is None else 0)
-        width = room.columns_at_once(work.limit, sizes, work.params)
-    with opened(raw, parts.orig_id, parts.offset, work.norm, width, folder, progress, tick) as features:
+        lengths = raw.lengths(tick)
+        stored = None if lengths is None else int(lengths.sum())
+        width = room.columns_at_once(work.limit, _sizes(raw, parts, lengths), work.params)
+    with opened(raw, parts.orig_id, parts.offset, work.norm, width, folder, progress, tick, stored) as features:
         yield features.sha256, _made(work, features, progress, tick)
+
+
+def _sizes(raw: FeatureRows, parts: Parts, lengths: Array | None) -> room.Sizes:
+    """Return what the memory depends on; `lengths` as of `FeatureRows.lengths`."""
+    values, (n, f) = None, raw.shape
+    if lengths is not None:
+        ends = np.concatenate([[0], np.cumsum(lengths[parts.orig_id])])
+        values = np.diff(ends[parts.offset])
+    whole = 0 if raw.whole is not None else 4 * n * f if lengths is None else room.sparse(n, int(lengths.sum()))
+    return room.Sizes(np.diff(parts.offset), np.diff(parts.indptr[parts.offset]), f, whole, values)
 
 
 def _made(work: Work, features: GroupFeatures, progress: Progress, tick: Callable[[], None]) -> Iterator[Made]:

@@ -26,22 +26,33 @@ class Sizes:
         nodes, entries: [G] rows and edges of every group.
         features: F.
         raw: bytes of the raw features as a whole; 0 where they are in memory already.
+        values: [G] stored values of every group where the raw features are CSR; None: they are dense.
     """
 
     nodes: Array
     entries: Array
     features: int
     raw: int
+    values: Array | None = None
 
     def group(self, params: PrecomputeParams, width: int, *, held: bool) -> int:
         """Return bytes for the most demanding group; `held`: X and H of the group are in memory too."""
         per_entry, copies = COST[params.backend]
         vectors = 8.0 * (2 * (params.max_hop + 3) + 8)
-        per_node = vectors + 4.0 * copies * width + (8.0 * self.features if held else 0)
+        values, rows = (0, 2) if self.values is None else (self.values, 1)  # X is dense rows as H is, or CSR
+        per_node = vectors + 4.0 * copies * width + (4.0 * rows * self.features if held else 0)
+        per_value = 8.0 * (2 + width / max(1, self.features)) if held else 0  # by rows, by columns, and the columns at work
         loops = self.entries + self.nodes
         largest, cells = int(loops.max(initial=0)), 4 * int(self.nodes.max(initial=0)) * self.features
+        largest = max(largest, int(np.max(values, initial=0)))
         passing = 40 * min(RANGE, largest) + 6 * min(BLOCK_BYTES, cells)  # a range of entries, a block of rows, and what is made of them
-        return passing + int((loops * (8.0 + per_entry) + self.nodes * per_node).max(initial=0))
+        return passing + int((loops * (8.0 + per_entry) + self.nodes * per_node + values * per_value).max(initial=0))
+
+
+def sparse(nodes: int, values: int) -> int:
+    """Return the bytes of CSR features as a whole: values with their columns; row pointers as read, as held, and narrow; and, from
+    2^31 values on, columns made wide to pick rows."""
+    return 8 * values + 20 * nodes + (8 * values if values >= 1 << 31 else 0)
 
 
 def warm_up(params: PrecomputeParams) -> None:

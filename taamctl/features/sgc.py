@@ -1,4 +1,7 @@
-"""SGC features H = S^k X of all groups in one block-diagonal product, a block of columns at a time."""
+"""Raw features, picked by rows and normalised; and H = S^k X of one graph that is in memory, of which nothing else is asked.
+
+`precompute` goes through `group.compute`, which takes hop means and profiles from the same pass over the columns.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from taamctl.core.progress import SILENT, Progress
+from taamctl.core.ranges import ranges
 from taamctl.core.rows import block_rows
 from taamctl.core.types import CSR, Array
 from taamctl.features.backends import BACKENDS
-from taamctl.features.operator import Operator
+from taamctl.features.operator import RANGE, Operator
 from taamctl.graph.canonical import to_scipy
 
 BLOCK = 256  # columns: the working set is a few N x BLOCK arrays, whatever F is
@@ -21,14 +25,22 @@ def normalise(features: Array | CSR, how: str) -> Array | CSR:
     if how == "none":
         return features
     if isinstance(features, CSR):
-        assert features.data is not None
-        rows = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))
-        sums = np.bincount(rows, features.data.astype(np.float64), features.shape[0])
-        return CSR(features.indptr, features.indices, _divide(features.data, sums[rows]), features.shape)
+        return CSR(features.indptr, features.indices, _shares(features), features.shape)
     out, step = np.empty(features.shape, np.float32), block_rows(features.shape[1])
     for low in range(0, len(features), step):  # float64 first: a sum that casts on its way may depend on how many rows there are
         exact = features[low:low + step].astype(np.float64)
         out[low:low + step] = _divide(exact, exact.sum(axis=1)[:, None])
+    return out
+
+
+def _shares(features: CSR) -> Array:
+    """Return every stored value (1 where none is stored) divided by the sum of its row."""
+    out, pointer = np.empty(features.nnz, np.float32), features.indptr
+    for low, high in ranges(pointer, RANGE):
+        first, last = int(pointer[low]), int(pointer[high])
+        values = np.ones(last - first) if features.data is None else features.data[first:last].astype(np.float64)
+        rows = np.repeat(np.arange(high - low), np.diff(pointer[low:high + 1]))
+        out[first:last] = _divide(values, np.bincount(rows, values, high - low)[rows])
     return out
 
 
@@ -40,8 +52,9 @@ def take_rows(features: Array | CSR, rows: Array) -> Array | CSR:
     """Return the features of the given nodes, in that order."""
     if not isinstance(features, CSR):
         return features[rows]
-    m = to_scipy(features)[rows]
-    return CSR(m.indptr.astype(np.int64), m.indices.astype(np.int32), m.data, (len(rows), features.shape[1]))
+    ones = features.data is None
+    m = to_scipy(features, np.int8 if ones else np.float32)[rows]
+    return CSR(m.indptr.astype(np.int64), m.indices.astype(np.int32, copy=False), None if ones else m.data, (len(rows), features.shape[1]))
 
 
 def propagate(operator: Operator, features: Array | CSR, hops: int, backend: str, progress: Progress = SILENT) -> Array:

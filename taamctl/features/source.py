@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import mib, used
 from taamctl.core.progress import Progress
-from taamctl.core.rows import FeatureRows, of_whole
+from taamctl.core.rows import HINT, FeatureRows, of_whole
 from taamctl.core.types import CSR, Array
 from taamctl.features import compute, sgc
 from taamctl.features.group import Blocks
@@ -53,22 +54,16 @@ def rows_of(module: Any, root: Path | None, params: Any, limit: int | None = Non
 class Held:
     """Raw features in memory."""
 
-    def __init__(self, raw: FeatureRows, orig_id: Array, offset: Array, norm: str, progress: Progress, tick: Tick) -> None:
-        digest, blocks = FeatureHash(), []
-        dense: Array | None = None
-        low = 0
-        for block in _told(raw, progress, tick):
-            digest.update(block)
-            if raw.whole is not None:
-                continue
-            if isinstance(block, CSR):
-                blocks.append(to_scipy(block))
-            else:
-                dense = np.empty(raw.shape, np.float32) if dense is None else dense
-                dense[low:low + len(block)] = block
-                low += len(block)
+    def __init__(self, raw: FeatureRows, orig_id: Array, offset: Array, norm: str, stored: int | None, progress: Progress,
+                 tick: Tick) -> None:
+        digest = FeatureHash()
+        blocks = _hashed(_told(raw, progress, tick), digest)
+        if raw.whole is None:
+            self._raw = _joined(blocks, raw.shape, stored)
+        else:
+            self._raw = raw.whole
+            deque(blocks, maxlen=0)
         self.sha256, self._norm, self._orig_id, self._offset = digest.hexdigest(), norm, orig_id, offset
-        self._raw = raw.whole if raw.whole is not None else dense if dense is not None else _joined(blocks, raw.shape)
 
     def group(self, index: int) -> tuple[Blocks, Blocks]:
         """Take the rows of a group."""
@@ -116,18 +111,19 @@ class OnDisk:
 
 @contextmanager
 def opened(raw: FeatureRows, orig_id: Array, offset: Array, norm: str, width: int | None, folder: Path, progress: Progress,
-           tick: Tick) -> Iterator[GroupFeatures]:
+           tick: Tick, stored: int | None = None) -> Iterator[GroupFeatures]:
     """Yield the features of all groups.
 
     Args:
-        raw: the features of all nodes; read once.
+        raw: the features of all nodes; one pass is made over them.
         orig_id: [N] the node of every grouped row; no node twice. offset: [G + 1] group boundaries.
         norm: `none` or `row`.
         width: columns at once, the features being in a nameless file in `folder`; None: they are in memory.
         tick: called again and again; may raise to stop.
+        stored: how many values the rows hold, if they are CSR and that is known: they are then held once while they are put together.
     """
     if width is None:
-        yield Held(raw, orig_id, offset, norm, progress, tick)
+        yield Held(raw, orig_id, offset, norm, stored, progress, tick)
         return
     with TemporaryFile(dir=folder, prefix=".features-") as file:
         yield OnDisk(file.fileno(), raw, orig_id, offset, norm, width, progress, tick)
@@ -142,9 +138,39 @@ def _told(raw: FeatureRows, progress: Progress, tick: Tick) -> Iterator[Array | 
     progress.finish()
 
 
-def _joined(blocks: list[Any], shape: tuple[int, int]) -> CSR:
-    """Return CSR row blocks as one matrix."""
-    import scipy.sparse as sp
+def _hashed(blocks: Iterator[Array | CSR], digest: FeatureHash) -> Iterator[Array | CSR]:
+    for block in blocks:
+        digest.update(block)
+        yield block
 
-    whole = sp.vstack(blocks, format="csr") if blocks else sp.csr_matrix(shape, dtype=np.float32)
-    return CSR(whole.indptr.astype(np.int64), whole.indices.astype(np.int32), whole.data.astype(np.float32), shape)
+
+def _joined(blocks: Iterator[Array | CSR], shape: tuple[int, int], stored: int | None) -> Array | CSR:
+    """Return row blocks, all dense or all CSR, as one matrix; without `stored` all CSR blocks are held beside it."""
+    first = next(blocks, None)
+    if isinstance(first, CSR):
+        rest = cast(Iterable[CSR], chain([first], blocks))
+        if stored is None:
+            rest = list(rest)
+            stored = sum(block.nnz for block in rest)
+        return _joined_csr(rest, shape, stored, with_data=first.data is not None)
+    out, low = np.empty(shape, np.float32), 0
+    for block in (cast(Iterable[Array], chain([first], blocks)) if first is not None else ()):
+        out[low:low + len(block)] = block
+        low += len(block)
+    return out
+
+
+def _joined_csr(blocks: Iterable[CSR], shape: tuple[int, int], stored: int, *, with_data: bool) -> CSR:
+    indptr, indices = np.zeros(shape[0] + 1, np.int64), np.empty(stored, np.int32)
+    data, row, at = np.empty(stored, np.float32) if with_data else None, 0, 0
+    for block in blocks:
+        if at + block.nnz > stored:
+            raise TaamctlError("the features have more values than they had a moment ago", HINT)
+        indptr[row + 1:row + 1 + block.shape[0]] = block.indptr[1:] + at
+        indices[at:at + block.nnz] = block.indices
+        if data is not None:
+            data[at:at + block.nnz] = block.data
+        row, at = row + block.shape[0], at + block.nnz
+    if at < stored:
+        raise TaamctlError("the features have fewer values than they had a moment ago", HINT)
+    return CSR(indptr, indices, data, shape)

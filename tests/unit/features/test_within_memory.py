@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tracemalloc
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -106,6 +107,24 @@ def test_features_that_come_otherwise_than_said_are_refused(tmp_path: Path, bloc
         pass
 
 
+@pytest.mark.parametrize(("kinds", "words"), [(("double",), "dense float64"), (("dense", "sparse"), "are CSR, those before dense float32"),
+                                              (("sparse", "binary"), "are CSR without values, those before CSR")])
+def test_features_of_another_type_or_of_two_kinds_are_refused(kinds: tuple[str, ...], words: str) -> None:
+    x = np.ones((450, 37))
+    of = {"double": x, "dense": x.astype(np.float32), "sparse": from_scipy(x), "binary": from_scipy(x, binary=True)}
+    with pytest.raises(TaamctlError, match=words) as caught:
+        list(FeatureRows((900, 37), lambda: [of[kind] for kind in kinds]))
+    assert caught.value.hint == "its data set's features() and load() must say the same"
+
+
+def test_lengths_of_rows_are_told_of_csr_alone() -> None:
+    sparse, dense = (case(sparse=sparse)[0] for sparse in (True, False))
+    assert isinstance(sparse, CSR)
+    for rows in (of_whole(sparse), FeatureRows(sparse.shape, lambda: iter([sparse.rows(0, 7), sparse.rows(7, 900)]))):
+        assert np.array_equal(rows.lengths(), np.diff(sparse.indptr))
+    assert of_whole(dense).lengths() is None and FeatureRows((900, 37), lambda: iter([dense])).lengths() is None
+
+
 def test_too_low_a_limit_is_refused_with_one_that_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw, parts = case()
     rows = FeatureRows((900, 37), lambda: [np.asarray(raw)])
@@ -123,6 +142,33 @@ def test_too_low_a_limit_is_refused_with_one_that_is_enough(tmp_path: Path, monk
     assert "taamctl data import" in caught.value.hint
 
 
+@pytest.mark.parametrize("norm", ["none", "row"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "binary"])
+@pytest.mark.parametrize("filled", [0.05, 0.45, 0.9])
+def test_what_is_held_in_memory_is_what_it_was_priced_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, norm: str,
+                                                         filled: float) -> None:
+    rng, (n, f), asked = np.random.default_rng(0), (12_000, 300), []
+    x = (rng.random((n, f), dtype=np.float32) + 0.5) * (rng.random((n, f), dtype=np.float32) < filled)
+    raw = x if kind == "dense" else from_scipy(x, binary=kind == "binary")
+    offset = np.array([0, 6_000, 8_000, n])
+    edges = induce(adjacency_from_edges(*rng.integers(0, n, (2, 3_000)), n, "g")[0], np.arange(n), offset)
+    parts = groups.Parts(np.arange(n), offset, edges.indptr, lambda low, high: edges.indices[low:high].copy())
+    work = groups.Work(FeatureRows((n, f), of_whole(raw).make), parts, replace(PARAMS, backend="scipy"), norm, 1 << 40)
+    room.warm_up(work.params)
+    monkeypatch.setattr(room, "columns_at_once", lambda limit, sizes, params: asked.append(sizes))
+    monkeypatch.setattr(room, "BLOCK_BYTES", 0)  # what passes through is not to cover for what stays
+    tracemalloc.start()
+    try:
+        with groups.begun(work, tmp_path, SILENT, lambda: None) as (_, made):
+            for _ in made:
+                pass
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    price = asked[0].raw + asked[0].group(work.params, sgc.BLOCK, held=True)
+    assert price / 4 < peak < price + 3 * (4 << 20)
+
+
 def test_a_graph_that_is_loaded_whole_and_cannot_fit_is_refused_before_it_is_loaded() -> None:
     module = SimpleNamespace(META=SimpleNamespace(edges=10**9, nodes=10**6))
     with pytest.raises(TaamctlError, match="too little to load the whole graph") as caught:
@@ -130,19 +176,27 @@ def test_a_graph_that_is_loaded_whole_and_cannot_fit_is_refused_before_it_is_loa
     assert "taamctl data import" in caught.value.hint
 
 
-def test_a_group_that_is_stopped_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted in /proc")
+def test_a_group_that_is_stopped_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw, parts = case()
-    ticks = iter(range(12))
+    ticks, seen = iter(range(12)), []
 
     def tick() -> None:
+        seen.append(open_files())
         if next(ticks, None) is None:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(room, "columns_at_once", lambda *_: 5)
+    before = open_files()
     with pytest.raises(KeyboardInterrupt), \
             groups.begun(groups.Work(of_whole(raw), parts, PARAMS, "none", 1), tmp_path, SILENT, tick) as (_, made):
         list(made)
-    assert not os.listdir(tmp_path)
+    assert max(seen) == before + 1
+    assert open_files() == before, "the scratch file has no name, so an open one is all that could be left"
 
 
 def context(folder: Path, dataset: str, limit: int | None = None, **changes: Any) -> Context:
@@ -150,14 +204,15 @@ def context(folder: Path, dataset: str, limit: int | None = None, **changes: Any
     return Context(parameters.Params("packaged", parameters.read(parameters.PACKAGED, overrides)), Layout(folder), max_memory=limit)
 
 
-@pytest.mark.parametrize("kind", ["generated", "imported", "imported sparse"])
+@pytest.mark.parametrize("kind", ["generated", "imported", "imported sparse", "imported binary"])
 def test_the_file_is_the_same_in_every_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     name = "synthetic" if kind == "generated" else "mine"
     monkeypatch.chdir(tmp_path)
     if kind != "generated":
         made = synthetic.load(None, SYNTHETIC)
         x = np.asarray(made.features) * (np.random.default_rng(0).random(made.features.shape) < 0.2)
-        made = replace(made, features=from_scipy(x) if "sparse" in kind else np.asarray(made.features))
+        features = np.asarray(made.features) if kind == "imported" else from_scipy(x, binary="binary" in kind)
+        made = replace(made, features=features)
         _imported.write(tmp_path / "data" / "mine.h5", made, {})
     split.run(context(tmp_path / "one", name), name)
     (tmp_path / "two").mkdir()
@@ -171,7 +226,7 @@ def test_the_file_is_the_same_in_every_byte(tmp_path: Path, monkeypatch: pytest.
     assert limited.record["key"]["params"] == whole.record["key"]["params"]
     assert sorted(p.name for p in limited.path.parent.iterdir()) == [".features.h5.lock", "features.h5", "features.h5.provenance.json"]
     with Artefact(limited.path, "precompute") as features:
-        assert features.has("tasks/00/train/x") == ("sparse" not in kind)
+        assert features.has("tasks/00/train/x") == (kind in ("generated", "imported"))
     rows, task = source.rows_of(registry.load("taamctl.datasets", name), None, SYNTHETIC), FeatureStore(limited.path, "").task(0, ("x",))
     with Artefact(limited.path, "precompute") as features:
         ids = features.read("tasks/00/train/orig_id")
