@@ -12,7 +12,8 @@ import numpy as np
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.pipeline.costs import Counts, reach
-from taamctl.runtime.artefacts import Artefact
+from taamctl.runtime import provenance
+from taamctl.runtime.artefacts import Artefact, read_json
 from taamctl.runtime.job import Context
 from taamctl.stream.params import SplitParams
 
@@ -37,6 +38,7 @@ class Graph:
         filled: share of X that is not 0. directed: used as directed where `split.symmetrize` is `as_released`.
         tasks: how many the graph itself states, or None. share: of edges inside a task (low, middle, high).
         labelled: share of the nodes that have a label. streams: its source gives X a few rows at a time.
+        file: `data/NAME.h5` of an imported graph. brought: there may be raw data of it, and so a split.
         notes: what was assumed, a sentence each.
     """
 
@@ -52,6 +54,8 @@ class Graph:
     share: tuple[float, float, float] = SHARE
     labelled: float = 1.0
     streams: bool = False
+    file: Path | None = None
+    brought: bool = True
     notes: tuple[str, ...] = ()
 
 
@@ -76,7 +80,7 @@ def given(nodes: int, edges: int, features: int, classes: int, labelled: int | N
     notes: tuple[str, ...] = (note, "features are taken as dense")
     if known < nodes:
         notes = (*notes, "labelled nodes are taken to have their share of all edges to each other (at random they would have its square)")
-    return Graph("given", nodes, edges, features, classes, 2.0, 1.0, labelled=known / nodes, streams=True, notes=notes)
+    return Graph("given", nodes, edges, features, classes, 2.0, 1.0, labelled=known / nodes, streams=True, brought=False, notes=notes)
 
 
 def of_dataset(context: Context, name: str) -> Graph:
@@ -91,7 +95,7 @@ def of_dataset(context: Context, name: str) -> Graph:
     if "part" in getattr(module, "STATES", ()):
         notes = (*notes, "the graph states its parts; they are taken to follow split.train, val and test")
     return Graph(name, meta.nodes, meta.edges, meta.features, meta.classes, joined, filled, meta.directed,
-                 getattr(module, "TASKS", None), streams=hasattr(module, "features"), notes=notes)
+                 getattr(module, "TASKS", None), streams=hasattr(module, "features"), file=file, notes=notes)
 
 
 def _generated(module: Any, name: str, own: Any) -> Graph:
@@ -173,16 +177,28 @@ def exact(graph: Graph, file: Path, hops: int) -> Counts:
                   train=rows[0], val=rows[1], test=rows[2], largest=int(table[::3, 0].max()), streams=graph.streams)
 
 
-def split_file(context: Context, name: str, params: Any) -> Path | None:
+def split_file(context: Context, graph: Graph, params: Any) -> Path | None:
     """Return the split artefact where there is one that was made with these parameters of `split` and of the data set.
 
-    One that cannot be read, or that another version wrote, is made anew by a run, so it counts as not there.
+    One that cannot be read, that another version wrote, or that an earlier import of the graph is in, is made anew by a run, so it counts
+    as not there. A graph in numbers has none, whatever it is called.
     """
-    file = context.layout.file("split", name)
-    if not file.is_file():
+    file = context.layout.file("split", graph.name)
+    if not graph.brought or not file.is_file():
         return None
     try:
         with Artefact(file, "split") as made:
-            return file if made.params == params else None
+            same = made.params == params
+        return file if same and (graph.file is None or _made_from(file, graph.file)) else None
     except TaamctlError:
         return None
+
+
+def _made_from(split: Path, imported: Path) -> bool:
+    """Tell whether the sidecar of a split records the bytes that an imported graph has now; they are read only if the file was touched."""
+    try:
+        record = read_json(provenance.sidecar_of(split))
+        digest = record["key"]["raw"][imported.name]
+        return bool(digest == provenance.digest_of(imported, record["raw"].get(str(imported))))
+    except (KeyError, TypeError, AttributeError, OSError):
+        return False

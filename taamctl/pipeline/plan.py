@@ -94,7 +94,7 @@ def _graph(context: Context, graph: counts.Graph, work: Workload, rates: Rates, 
     params = context.params.section("split")
     own = context.params.tree["datasets"].get(graph.name)
     recorded = artefacts.strict({"dataset": canonical(own or None), "split": canonical(params)})
-    file = counts.split_file(context, graph.name, recorded)
+    file = counts.split_file(context, graph, recorded)
     if file is not None:
         middle = low = high = counts.exact(graph, file, work.hops)
         notes: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Any
 
@@ -131,14 +132,51 @@ def test_a_split_that_is_there_is_counted_and_one_of_other_parameters_is_not(tmp
     context = _context(tmp_path)
     split.run(context, "synthetic")
     recorded = {"dataset": context.params.tree["datasets"]["synthetic"], "split": context.asked("split")}
-    file = counts.split_file(context, "synthetic", recorded)
-    assert file is not None and counts.split_file(context, "synthetic", {**recorded, "split": {}}) is None
+    graph = counts.of_dataset(context, "synthetic")
+    file = counts.split_file(context, graph, recorded)
+    assert file is not None and counts.split_file(context, graph, {**recorded, "split": {}}) is None
     broken = tmp_path / "outputs" / "split" / "other" / "split.h5"
     broken.parent.mkdir()
     broken.write_bytes(file.read_bytes()[:1000])
-    assert counts.split_file(context, "other", recorded) is None
-    graph = counts.of_dataset(context, "synthetic")
+    assert counts.split_file(context, dataclasses.replace(graph, name="other"), recorded) is None
     exact, guess = counts.exact(graph, file, 2), counts.estimated(graph, context.params.section("split"), 2, graph.share[1])
     assert (exact.used, exact.classes, exact.tasks, exact.rows) == (guess.used, guess.classes, guess.tasks, guess.rows)
     assert exact.kept == pytest.approx(guess.kept, rel=0.1) and exact.mixed == pytest.approx(guess.mixed, rel=0.1)
     assert exact.train == pytest.approx(guess.train, rel=0.02) and exact.largest < 2 * guess.largest
+
+
+def test_a_split_of_an_earlier_import_is_not_taken_for_one_of_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _import(tmp_path, both=True, sparse=False)
+    context = _context(tmp_path)
+    file = split.run(context, "mine").path
+    recorded = {"dataset": None, "split": context.asked("split")}
+    graph = counts.of_dataset(context, "mine")
+    assert counts.split_file(context, graph, recorded) == file
+    imported = tmp_path / "data" / "mine.h5"
+    os.utime(imported, ns=(1, 1))
+    assert counts.split_file(context, graph, recorded) == file, "the same bytes, whenever they were written"
+    imported.unlink()
+    _import(tmp_path, both=False, sparse=False)
+    graph = counts.of_dataset(context, "mine")
+    assert counts.split_file(context, graph, recorded) is None
+    split.run(context, "mine")
+    assert counts.split_file(context, graph, recorded) == file
+    sidecar = file.with_name("split.h5.provenance.json")
+    for text in ("[]", "{", '{"key": {}}', None):
+        sidecar.unlink()
+        if text is not None:
+            sidecar.write_text(text)
+        assert counts.split_file(context, graph, recorded) is None
+
+
+def test_a_graph_in_numbers_has_no_split_whatever_is_called_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _import(tmp_path, both=True, sparse=False)
+    numbers = counts.given(1000, 10_000, 10, 10)
+    (tmp_path / "data" / "mine.h5").rename(tmp_path / "data" / f"{numbers.name}.h5")
+    context = _context(tmp_path)
+    split.run(context, numbers.name)
+    recorded = {"dataset": None, "split": context.asked("split")}
+    assert counts.split_file(context, counts.of_dataset(context, numbers.name), recorded) is not None
+    assert counts.split_file(context, numbers, recorded) is None
