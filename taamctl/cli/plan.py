@@ -25,13 +25,13 @@ def command(
 ) -> None:
     """Say what every stage would take in time, memory and disk, before any of it, and what to change. Exit code 1 where it does not fit."""
     from taamctl.pipeline import calibrate as machine
-    from taamctl.pipeline import costs, plan, plan_text
+    from taamctl.pipeline import plan, plan_text
 
     context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=False, no_wait=False,
                                   quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True, max_memory=max_memory)
     graphs = _graphs(context, datasets, {"--nodes": nodes, "--edges": edges, "--features": features, "--classes": classes}, labelled)
     threads = context.params.section("train").threads
-    rates = machine.measure(outputs, threads, plan.device_of(context)) if calibrate else costs.REFERENCE.on(threads)
+    rates = machine.measure(outputs, threads, plan.device_of(context)) if calibrate else machine.packaged(threads)
     made = plan.make(context, plan.Ask(graphs, context.max_memory or 0, workers), rates)
     if as_json:
         typer.echo(json.dumps(made, indent=1, allow_nan=False))

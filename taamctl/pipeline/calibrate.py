@@ -25,26 +25,36 @@ GROUP = 20_000  # rows of 10 MB, which the last cache holds
 KEYS, COPIED, WRITTEN = 1_000_000, 64 * MIB, 32 * MIB
 
 
+def at_once(threads: int) -> int:
+    """Return how many of so many threads this machine runs at once."""
+    return min(threads, os.cpu_count() or 1)
+
+
+def packaged(threads: int) -> Rates:
+    """Return the packaged rates for so many threads, as far as this machine runs them at once."""
+    return REFERENCE.on(at_once(threads))
+
+
 def measure(folder: Path, threads: int, device: str = "cpu") -> Rates:
     """Return this machine's rates.
 
     Args:
         folder: where artefacts will lie; a file of 32 MiB is written to the nearest folder that exists, and removed.
-        threads: CPU threads of the products.
+        threads: CPU threads of the products, as far as the machine runs them at once.
         device: `cuda` measures the dense products on the GPU.
     """
     import torch
 
-    cpus = os.cpu_count() or 1
-    before, at_once = torch.get_num_threads(), min(threads, cpus)
+    cpus, threads = os.cpu_count() or 1, at_once(threads)
+    before = torch.get_num_threads()
     torch.set_num_threads(1)  # one core's rate times their number: as training works, and as little disturbed by other programs as can be
     try:
-        dense, short = (_dense(torch, kind, device) * (1 if device == "cuda" else at_once) for kind in (torch.float32, torch.bfloat16))
-        sparse, near, far = _sparse(torch) * at_once, _propagation(GROUP) * cpus, _propagation(NODES) * cpus
+        dense, short = (_dense(torch, kind, device) * (1 if device == "cuda" else threads) for kind in (torch.float32, torch.bfloat16))
+        sparse, near, far = _sparse(torch) * threads, _propagation(GROUP) * cpus, _propagation(NODES) * cpus
     finally:
         torch.set_num_threads(before)
     copy = _copy()
-    lanes = _gpu_copy(torch) if device == "cuda" else copy * at_once
+    lanes = _gpu_copy(torch) if device == "cuda" else copy * threads
     return Rates("measured", device, threads, dense, short, sparse, near, far, copy, lanes, _sort(), _disk(folder))
 
 

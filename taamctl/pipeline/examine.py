@@ -9,7 +9,8 @@ from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.pipeline import advice, census
-from taamctl.pipeline.costs import MIB, REFERENCE
+from taamctl.pipeline.calibrate import packaged
+from taamctl.pipeline.costs import MIB
 from taamctl.pipeline.plan import workload
 from taamctl.pipeline.room import machine
 from taamctl.runtime.job import Context
@@ -41,7 +42,7 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     else:
         stream = advice.split_facts(made, codes)
         work = workload(context)
-        costs = advice.estimate(stream, facts["features"], graph.num_nodes, work, REFERENCE.on(work.threads))
+        costs = advice.estimate(stream, facts["features"], graph.num_nodes, work, packaged(work.threads))
         findings += advice.room_findings(costs, room["memory"], room["disk"])
         findings += advice.stream_findings(graph, stream, split_params)
     findings += advice.graph_findings(facts, split_params, module.META.directed)

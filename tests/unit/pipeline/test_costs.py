@@ -117,6 +117,13 @@ def test_rates_follow_the_threads_and_a_gpu_has_none() -> None:
     assert replace(REFERENCE, device="cuda").on(4).dense == REFERENCE.dense
 
 
+def test_more_threads_than_processors_are_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate.os, "cpu_count", lambda: 8)
+    assert calibrate.packaged(4) == REFERENCE.on(4) and calibrate.packaged(8) == calibrate.packaged(1024) == REFERENCE.on(8)
+    monkeypatch.setattr(calibrate.os, "cpu_count", lambda: None)
+    assert calibrate.packaged(1024) == REFERENCE.on(1)
+
+
 def test_features_fill_with_hops_up_to_all_of_them() -> None:
     assert costs.reach(1.0, 5.0, 2) == 1.0
     assert costs.reach(0.01, 5.0, 0) == pytest.approx(0.01)
