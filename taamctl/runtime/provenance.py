@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from taamctl.core import registry
+from taamctl.core import memory, registry
 
 LIBRARIES = ("taamctl", "torch", "dgl", "ogb", "numpy", "scipy", "h5py")
 
@@ -94,8 +94,7 @@ def cpu_seconds() -> float:
 
 def peak_memory_mib() -> float:
     """Return the peak resident memory of this process so far, in MiB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20) if sys.platform == "darwin" else peak / (1 << 10)
+    return memory.peak() / (1 << 20)
 
 
 @dataclass

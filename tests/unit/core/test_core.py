@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from taamctl.core import registry
+from taamctl.core import memory, registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.seeding import derive, torch_generator
 from taamctl.core.types import CSR, NodeGraph, Prediction, Task, TaskStream
@@ -20,6 +22,19 @@ def test_seeds_differ_by_purpose_and_task_and_repeat() -> None:
     seen = {derive(s, p, t) for s in range(3) for p in ("backbone", "head") for t in range(-1, 3)}
     assert len(seen) == 3 * 2 * 4
     assert torch_generator(1, "head", 2).initial_seed() == derive(1, "head", 2)
+
+
+@pytest.mark.parametrize(("platform", "size"), [("linux", 5 << 10), ("darwin", 5)])
+def test_the_peak_is_bytes_whatever_the_system_counts_in(monkeypatch: pytest.MonkeyPatch, platform: str, size: int) -> None:
+    monkeypatch.setattr(memory.sys, "platform", platform)
+    monkeypatch.setattr(memory.resource, "getrusage", lambda _: SimpleNamespace(ru_maxrss=5))
+    assert memory.peak() == size
+    monkeypatch.setattr(memory, "Path", lambda _: SimpleNamespace(read_text=_no_proc))
+    assert memory.used() == size
+
+
+def _no_proc() -> str:
+    raise FileNotFoundError
 
 
 def _graph(features: np.ndarray, labels: list[int] | None = None) -> NodeGraph:
