@@ -211,8 +211,7 @@ def test_the_file_is_the_same_in_every_byte(tmp_path: Path, monkeypatch: pytest.
     if kind != "generated":
         made = synthetic.load(None, SYNTHETIC)
         x = np.asarray(made.features) * (np.random.default_rng(0).random(made.features.shape) < 0.2)
-        features = np.asarray(made.features) if kind == "imported" else from_scipy(x, binary="binary" in kind)
-        made = replace(made, features=features)
+        made = replace(made, features=np.asarray(made.features) if kind == "imported" else from_scipy(x, binary="binary" in kind))
         _imported.write(tmp_path / "data" / "mine.h5", made, {})
     split.run(context(tmp_path / "one", name), name)
     (tmp_path / "two").mkdir()
