@@ -7,6 +7,7 @@ import logging
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from taamctl.core.errors import TaamctlError
@@ -50,7 +51,7 @@ def _started(workers: int) -> Iterator[Any]:
     with keep_memory, ExitStack() as stack:
         with _interrupts_blocked():
             cluster = stack.enter_context(LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
-                                                       dashboard_address=None, silence_logs=logging.CRITICAL))
+                                                       dashboard_address=":0", silence_logs=logging.CRITICAL))
             client = stack.enter_context(Client(cluster, set_as_default=False))
         client.wait_for_workers(workers)
         yield client
@@ -62,6 +63,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
     A terminal sends it to every process of the command: workers leave it to the one that they work for.
     """
+    resource_tracker.ensure_running()  # started later it would unblock the signal again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
