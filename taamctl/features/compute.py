@@ -21,26 +21,6 @@ class Features:
 
     groups: tuple[Group, ...]
 
-    @property
-    def h(self) -> Array:
-        """Return S^k X of all rows, [N, F] float32."""
-        return np.concatenate([g.h.rows(0, g.h.shape[0]) for g in self.groups])
-
-    @property
-    def spread(self) -> Array:
-        """Return S^k 1 of all rows, [N] float64."""
-        return np.concatenate([g.spread for g in self.groups])
-
-    @property
-    def hop_mean(self) -> Array:
-        """Return [G, J, F] float64."""
-        return np.stack([g.hop_mean for g in self.groups])
-
-    @property
-    def ls_mean(self) -> Array:
-        """Return [G, 2, F] float64."""
-        return np.stack([g.ls_mean for g in self.groups])
-
     def group(self, index: int, params: PrecomputeParams) -> dict[str, Array]:
         """Return everything that is stored of one group, by entry name."""
         return {name: value.whole() if isinstance(value, Slices) else value for name, value in self.groups[index].entries(params).items()}

@@ -36,8 +36,14 @@ def hop_weights(operator: Operator, max_hop: int) -> Array:
 def ls_weights(operator: Operator, hops: int, pairs: tuple[Array, Array] = NO_PAIRS) -> Array:
     """Return (S'^T)^hops v as [N, 2] float64, v being the diagonal of D'^-1/2, and ones.
 
+    Its product with X, over N, is the Laplacian-smoothing profile of a graph with the trailing D^-1/2, and without: the mean over nodes of
+    Z = D'^-1/2 S'^hops X. G' = G plus, for every node without an edge, one edge pair to a random connected node of its group (none where
+    there is none).
+
     Args:
-        pairs: entries (row, column) that the reconnected graph G' has beyond the operator's.
+        pairs: entries (row, column) that the reconnected graph G' has beyond the operator's; none: G' is G.
+
+    Source: TPP (2024); the trailing D^-1/2 makes the profile's length depend on degrees, which an inductive split changes.
     """
     joined = Operator(operator.adjacency, operator.degree + np.bincount(pairs[0], minlength=len(operator.degree)))
     v = np.stack([joined.inverse_root, np.ones(len(operator.degree))], axis=1)
@@ -49,19 +55,6 @@ def ls_weights(operator: Operator, hops: int, pairs: tuple[Array, Array] = NO_PA
 def hop_means(operator: Operator, features: Array | CSR, offset: Array, max_hop: int) -> Array:
     """Return the mean over every group's nodes of S^j X, j = 0..max_hop, as [G, max_hop + 1, F] float64."""
     return _means(hop_weights(operator, max_hop), features, offset)
-
-
-def ls_means(operator: Operator, features: Array | CSR, offset: Array, *, hops: int, reconnect: bool, seed: int) -> Array:
-    """Return every group's Laplacian-smoothing profile as [G, 2, F] float64: with the trailing D^-1/2, and without.
-
-    G' = G plus, for every node without an edge, one edge pair to a random connected node of its group (none where there is none);
-    Z = D'^-1/2 S'^hops X; profile = mean over nodes.
-
-    Source: TPP (2024); the trailing D^-1/2 makes the profile's length depend on degrees, which an inductive split changes.
-    """
-    ties = [reconnected(operator, low, high, g, seed) for g, (low, high) in enumerate(pairwise(offset.tolist()))] if reconnect else []
-    pairs = (np.concatenate([t[0] for t in ties]), np.concatenate([t[1] for t in ties])) if ties else NO_PAIRS
-    return _means(ls_weights(operator, hops, pairs), features, offset)
 
 
 def weighted_sums(weights: Array, x: Array) -> Array:

@@ -32,7 +32,7 @@ def means(dataset: str, root: Path) -> tuple[Array, Array]:
     split = make_split(raw, facts, split_params)
     made = compute.compute(raw.features, split.orig_id, split.offset, split.edges,
                            dataclasses.replace(pre, hops=0), module.META.feature_norm)
-    return made.hop_mean, made.ls_mean
+    return np.stack([g.hop_mean for g in made.groups]), np.stack([g.ls_mean for g in made.groups])
 
 
 def choices(dataset: str, root: Path, part: int = 2, **changes: object) -> list[int]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,6 +67,13 @@ def test_backends_agree_with_a_dense_reference(backend: str, sparse: bool) -> No
     got = sgc.propagate(build(edges, "add"), features, 2, backend)
     assert got.dtype == np.float32
     assert np.abs(got - s @ s @ x).max() < 2e-6
+
+
+def _made(edges: CSR, x: Any, **changes: Any) -> list[dict[str, np.ndarray]]:
+    """Return what is stored of every group."""
+    params = dataclasses.replace(PARAMS, **changes)
+    made = compute.compute(x, np.arange(80), OFFSET, edges, params, "none")
+    return [made.group(g, params) for g in range(len(OFFSET) - 1)]
 
 
 def _operator(nodes: int, entries: int, seed: int = 0) -> Operator:
@@ -134,27 +143,29 @@ def test_row_norm_leaves_zero_rows() -> None:
 def test_vector_propagation_gives_the_means_of_propagated_features() -> None:
     x = np.random.default_rng(2).standard_normal((80, 7)).astype(np.float32)
     edges = _edges(directed=True)  # S is not symmetric: the transpose matters
-    operator, s = build(edges, "add"), _dense(edges)
+    operator, s, made = build(edges, "add"), _dense(edges), _made(edges, x)
     means = profiles.hop_means(operator, x, OFFSET, 4)
     z = x.astype(np.float64)
     for j in range(5):
         for g in (0, 1, 3):
             assert np.allclose(means[g, j], z[OFFSET[g]:OFFSET[g + 1]].mean(0), atol=1e-12)
+            assert np.allclose(means[g, j], made[g]["hop_mean"][j], atol=1e-12)
         z = s @ z
-    assert (means[2] == 0).all()
+    assert (means[2] == 0).all() and (made[2]["hop_mean"] == 0).all()
+    assert np.allclose(np.concatenate([m["spread"] for m in made]), s @ s @ np.ones(80))
     assert np.allclose(profiles.spread(operator, 2), s @ s @ np.ones(80))
 
 
 def test_ls_profile_equals_its_definition() -> None:
     x = np.random.default_rng(3).standard_normal((80, 5)).astype(np.float32)
     edges = _edges()
-    got = profiles.ls_means(build(edges, "add"), x, OFFSET, hops=3, reconnect=False, seed=0)
+    got = [made["ls_mean"] for made in _made(edges, x, ls_reconnect=False)]
     s, d = _dense(edges), build(edges, "add").inverse_root
     z = s @ s @ s @ x
     for g in (0, 1, 3):
         rows = slice(OFFSET[g], OFFSET[g + 1])
-        assert np.allclose(got[g, 0], (d[:, None] * z)[rows].mean(0), atol=1e-12)
-        assert np.allclose(got[g, 1], z[rows].mean(0), atol=1e-12)
+        assert np.allclose(got[g][0], (d[:, None] * z)[rows].mean(0), atol=1e-12)
+        assert np.allclose(got[g][1], z[rows].mean(0), atol=1e-12)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -209,7 +220,7 @@ def test_ranges_cover_all_rows_with_few_entries_each() -> None:
 def test_ls_is_scale_sensitive_under_euclid_only() -> None:
     """Doubling every degree rescales the trailing D^-1/2, which moves a Euclidean distance and no cosine."""
     x = np.abs(np.random.default_rng(4).standard_normal((80, 5))).astype(np.float32)
-    profile = profiles.ls_means(build(_edges(), "add"), x, OFFSET, hops=3, reconnect=True, seed=0)[0, 0]
+    profile = _made(_edges(), x)[0]["ls_mean"][0]
     from taamctl.learning.task_id import similarity
 
     prototypes = np.stack([profile, profile / 3])
@@ -223,15 +234,10 @@ def test_compute_keeps_groups_apart() -> None:
     x = np.random.default_rng(5).random((80, 6), dtype=np.float32)
     loud = x.copy()
     loud[35] = 1e30
-    made = [compute.compute(f, np.arange(80), OFFSET, _edges(), PARAMS, "none") for f in (x, loud)]
-    for name in ("h", "hop_mean", "ls_mean"):
-        a, b = (getattr(m, name) for m in made)
-        if name == "h":
-            assert np.array_equal(np.delete(a, range(30, 50), 0), np.delete(b, range(30, 50), 0))
-            assert not np.array_equal(a[30:50], b[30:50])
-        else:
-            assert np.array_equal(a[[0, 2, 3]], b[[0, 2, 3]])
-            assert not np.array_equal(a[1], b[1])
+    made = [_made(_edges(), f) for f in (x, loud)]
+    for name in ("H", "hop_mean", "ls_mean"):
+        a, b = ([group[name] for group in m] for m in made)
+        assert [np.array_equal(*pair) for pair in zip(a, b, strict=True)] == [True, False, True, True]
 
 
 def test_stored_edges_repeat_double_loops() -> None:
@@ -250,9 +256,9 @@ def test_raw_features_are_stored_dense_where_most_are_not_zero_and_as_csr_elsewh
     x = np.where(rng.random((80, 6)) < share, rng.random((80, 6)), 0.0).astype(np.float32)
     loose = from_scipy(x)
     zeros = CSR(np.arange(0, 481, 6), np.tile(np.arange(6, dtype=np.int32), 80), x.ravel(), (80, 6))  # every zero is stored
-    made = [compute.compute(f, np.arange(80), OFFSET, _edges(), PARAMS, "none") for f in (x, loose, zeros)]
+    made = [_made(_edges(), f) for f in (x, loose, zeros)]
     for g, (low, high) in enumerate(pairwise(OFFSET.tolist())):
-        got = [m.group(g, PARAMS) for m in made]
+        got = [m[g] for m in made]
         for other in got[1:]:
             assert {n: (a.dtype, a.tobytes()) for n, a in other.items()} == {n: (a.dtype, a.tobytes()) for n, a in got[0].items()}
         if share > 0.5 or low == high:
