@@ -22,6 +22,7 @@ class FeatureRows:
     Attributes:
         shape: (N, F).
         make: begins a pass: blocks [n, F] float32, all of them dense, all CSR, or all CSR without values (each is 1).
+            Where memory is limited CSR rows are gone over twice, so that every call has to begin anew.
         whole: all rows, where they are in memory anyway.
     """
 
