@@ -1,4 +1,7 @@
-"""How cost grows: the exponent b of seconds = a size^b as nodes, edges, features or tasks grow and everything else stays."""
+"""How cost grows as nodes, edges, features or tasks do and everything else stays.
+
+exponent: b of seconds = a size^b. growth: c of seconds = fixed + b size^c, because parts of the work do not grow at all.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from timing import best, exponent
+from timing import best, exponent, growth
 
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
 from taamctl.learning.params import TrainParams
@@ -65,7 +68,7 @@ def _stream(nodes: int, features: int, tasks: int) -> Callable[[], object]:
 
 
 def scaling() -> dict[str, dict[str, object]]:
-    """Return per law the sizes, the CPU seconds, and the exponent."""
+    """Return per law the sizes, the CPU seconds, the exponent, the growth and the seconds that do not grow."""
     torch.set_num_threads(1)
     out: dict[str, dict[str, object]] = {}
     for law, sizes, make in (("N at fixed degree", (150_000, 300_000, 600_000, 1_200_000), lambda n: (n, 10 * n, 64)),
@@ -85,4 +88,6 @@ def scaling() -> dict[str, dict[str, object]]:
 
 
 def _fitted(sizes: Sequence[int], seconds: Sequence[float]) -> dict[str, object]:
-    return {"sizes": list(sizes), "seconds": [round(s, 3) for s in seconds], "exponent": round(exponent(sizes, seconds), 2)}
+    grows, fixed = growth(sizes, seconds)
+    return {"sizes": list(sizes), "seconds": [round(s, 3) for s in seconds], "exponent": round(exponent(sizes, seconds), 2),
+            "growth": round(grows, 2), "fixed": round(fixed, 2)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,6 +16,14 @@ from timing import best
 from taamctl.models.backbones import HIDDEN
 from taamctl.runtime.feature_store import FeatureStore
 
+# A small process of its own starts the command: a child inherits the peak memory of the one that starts it.
+MEASURE = """
+import json, os, sys, time
+began = time.perf_counter()
+_, status, used = os.wait4(os.posix_spawn(sys.argv[2], sys.argv[2:], dict(os.environ)), 0)
+spent = [status, used.ru_utime + used.ru_stime, time.perf_counter() - began, used.ru_maxrss / 1024]
+open(sys.argv[1], "w").write(json.dumps(spent))
+"""
 BFLOAT = ("--set", "methods.taam.precision=bfloat16")
 PRESETS = {f"synthetic {p}": ("synthetic", "--set", f"datasets.synthetic.preset={p}") for p in ("tiny", "arxiv", "products")}
 SMALL = ("citeseer", "photo", "computer", "debian", "synthetic tiny", "synthetic arxiv")
@@ -26,17 +34,16 @@ def run(folder: Path, dataset: str, more: tuple[str, ...] = (), method: str = "t
     name, *extra = PRESETS.get(dataset, (dataset,))
     call = [sys.executable, "-m", "taamctl", "run", "--dataset", name, *extra, "--method", method, "--seed", str(seed), "--json", "--quiet",
             "--outputs", str(folder), "--set", "report.pictures=false", *more]
-    out, began = folder / "result.json", time.perf_counter()
+    out, spent = folder / "result.json", folder / "spent.json"
     with out.open("w") as result, (folder / "log.txt").open("w") as log:
-        child = os.posix_spawn(sys.executable, call, dict(os.environ), file_actions=[
-            (os.POSIX_SPAWN_DUP2, result.fileno(), 1), (os.POSIX_SPAWN_DUP2, log.fileno(), 2)])
-        _, status, used = os.wait4(child, 0)
+        subprocess.run([sys.executable, "-S", "-c", MEASURE, str(spent), *call], stdout=result, stderr=log, check=True)
+    status, cpu, wall, peak = json.loads(spent.read_text())
     if status:
         print(f"  {dataset}: {(folder / 'log.txt').read_text().strip()[-300:]}")
         return None
     (row,) = json.loads(out.read_text())
-    return {"cpu_s": round(used.ru_utime + used.ru_stime, 2), "wall_s": round(time.perf_counter() - began, 2),
-            "peak_mib": round(used.ru_maxrss / 1024), "aa": round(100 * row["aa"], 2), "stages": _stages(folder)}
+    return {"cpu_s": round(cpu, 2), "wall_s": round(wall, 2), "peak_mib": round(peak), "aa": round(100 * row["aa"], 2),
+            "stages": _stages(folder)}
 
 
 def limit(features: Path, epochs: int = 200) -> dict[str, float]:
