@@ -16,7 +16,7 @@ SHARED = ("train", "infer", "eval")  # stages whose runs and tasks several proce
 
 # --- fitted: time
 START = 3.0  # seconds until Python has torch and its plug-ins, once per command
-SPLIT_SORTS = 14.0  # sorts of all edges that loading, symmetrising and inducing amount to
+SPLIT_SORTS = 3.3  # sorts of all edges that loading, symmetrising and inducing amount to
 SPLIT_PASSES = 6.0  # times that the raw features are read, hashed or copied
 HASHED = 2.5e8  # bytes per second of a file or an array that is hashed or read into place
 VECTORS = 5.0  # columns of a block out of the cache that a sparse product with one vector takes as long as
@@ -35,7 +35,7 @@ REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 
 # --- fitted: memory
 PLAIN, TORCH = 62 * MIB, 260 * MIB  # Python with numpy and h5py; with torch
-SPLIT_EDGE, SPLIT_NODE = 34.0, 60.0  # bytes per entry used, and per node
+SPLIT_EDGE, SPLIT_NODE = 11.0, 60.0  # bytes per entry used, and per node
 GROUP_ENTRY, GROUP_COPIES = 16.0, 3.0  # precompute: bytes per entry of the group at work; N x columns arrays beside it
 GROUP_FIXED = 64 * MIB  # of a range of edges and a block of rows
 SKEW = 2.0  # time of the longest task over the mean one
