@@ -84,7 +84,7 @@ def test_the_order_of_learning_changes_no_bit_of_the_router(tmp_path, config, gr
         answers.append(load_bank(folder).predict(graph(tuple("abcde"), seed=8), unknown=0))
     assert answers[0].names == answers[1].names
     assert np.allclose(answers[0].confidence, answers[1].confidence, rtol=0, atol=1e-6)
-    assert np.allclose(answers[0].novelty, answers[1].novelty, rtol=0, atol=5e-6)
+    assert np.allclose(answers[0].novelty, answers[1].novelty, atol=5e-7)  # of float32 scores of order 1
 
 
 def test_answers_are_right_on_an_easy_graph_that_mixes_all_tasks(tmp_path, config, graph) -> None:
