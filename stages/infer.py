@@ -26,7 +26,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     inputs = ((features_at, context.layout.command("precompute", dataset)),
               (trained_at, context.layout.command("train", dataset, method, seed)))
     job = Job("infer", f"{dataset}/{method}/seed-{seed}", canonical(params), inputs, (output,), (*CODE, f"methods/{method}.py"),
-              {"infer": params})
+              {"infer": params}, flushes=True)
 
     def compute() -> None:
         with FeatureStore(*inputs[0]) as features, artefacts.Artefact(trained_at, "train", inputs[1][1]) as trained:

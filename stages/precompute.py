@@ -56,5 +56,5 @@ def run(context: Context, dataset: str, source_of: Any = None, begun: Any = grou
             artefacts.create(output, "precompute", recorded, fill)
         return facts
 
-    job = Job("precompute", dataset, recorded, ((source, made_by),), (output,), (*CODE, f"datasets/{dataset}.py"), {"precompute": params})
-    return execute(context, job, compute)
+    code, inputs = (*CODE, f"datasets/{dataset}.py"), ((source, made_by),)
+    return execute(context, Job("precompute", dataset, recorded, inputs, (output,), code, {"precompute": params}, flushes=True), compute)

@@ -33,7 +33,7 @@ def run(context: Context, dataset: str) -> Outcome:
     output = context.layout.file("split", dataset)
     recorded = {"dataset": canonical(own), "split": canonical(params)}
     job = Job("split", dataset, recorded, (), (output,), (*CODE, f"datasets/{dataset}.py"), {"split": params, f"datasets.{dataset}": own},
-              raw_files(context.data_root, module))
+              raw_files(context.data_root, module), flushes=True)
     return execute(context, job, compute)
 
 

@@ -32,7 +32,7 @@ def plan(context: Context, dataset: str, method: str, seed: int) -> tuple[Recipe
     recorded = {"train": {**canonical(train), "device": recipe.device}, "method": canonical(own), "seed": seed}
     inputs, output = ((source, context.layout.command("precompute", dataset)),), context.layout.file("train", dataset, method, seed)
     job = Job("train", f"{dataset}/{method}/seed-{seed}", recorded, inputs, (output,), (*CODE, f"methods/{method}.py"),
-              {"train": train, f"methods.{method}": own})
+              {"train": train, f"methods.{method}": own}, flushes=True)
     return recipe, job, FileCheckpoints(context.layout.checkpoints(dataset, method, seed), lambda: key_of(context, job))
 
 

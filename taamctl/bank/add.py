@@ -17,6 +17,7 @@ from taamctl.bank.manifest import Entry, Manifest
 from taamctl.bank.parts import Group, new_groups
 from taamctl.bank.source import Source
 from taamctl.bank.task_file import Shared, TaskState
+from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import CSR, Array, Task, TaskData
@@ -44,6 +45,7 @@ class Part:
     y: torch.Tensor
 
 
+@subnormals.flushed()
 def add(folder: Path, source: Source, *, classes: Sequence[str] | None = None, per_task: int | None = None, wait: bool = True,
         progress: Progress = SILENT, tell: Tell = lambda line: None) -> list[Entry]:
     """Learn the classes of a graph that the bank does not know; return the new tasks.

@@ -13,6 +13,7 @@ from taamctl.bank.predict import Predictor, Wishes
 from taamctl.bank.router import Router
 from taamctl.bank.source import InMemory, OnDisk, Query, Source
 from taamctl.bank.task_file import Shared, TaskState
+from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.learning.method import Method
@@ -74,6 +75,7 @@ class Bank:
         task = self.task(position)
         return task_file.expert(self.config, self.shared, task.state, len(task.classes))
 
+    @subnormals.flushed()
     def predict(self, graph: NodeGraph | Source | str | Path, *, wishes: Wishes | None = None, decide: str | None = None,
                 router: str = "ridge", unit: str = "node", unknown: float | None = None) -> Answers:
         """Return a class for every node of a graph whose nodes may be of any task; its labels, if any, are not read.

@@ -9,11 +9,13 @@ from taamctl.bank import manifest as manifests
 from taamctl.bank import router, store, task_file
 from taamctl.bank.config import from_plain
 from taamctl.bank.manifest import Manifest
+from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.learning import device as devices
 from taamctl.runtime import provenance
 
 
+@subnormals.flushed()
 def remove(folder: Path, number: int, *, purge: bool = False, wait: bool = True, tell: store.Tell = lambda line: None) -> Manifest:
     """Make a generation without one task; its file stays for going back unless `purge`.
 

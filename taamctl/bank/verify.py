@@ -12,6 +12,7 @@ from taamctl.bank import manifest as manifests
 from taamctl.bank import router, store, task_file
 from taamctl.bank.config import from_plain
 from taamctl.bank.manifest import Manifest
+from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.learning import device as devices
@@ -93,6 +94,7 @@ def _files(folder: Path, now: Manifest) -> list[Finding]:
     return out
 
 
+@subnormals.flushed()  # as they were learned
 def _outputs(folder: Path, now: Manifest) -> list[Finding]:
     """Recompute every task's reference outputs, and the router."""
     if now.shared is None or not now.tasks:

@@ -30,6 +30,7 @@ def command(as_json: Annotated[bool, typer.Option("--json", help="Print JSON on 
 
 def examine() -> dict[str, Any]:
     """Look at the installation; import what may fail, and say what failed and how to mend it."""
+    from taamctl.core import subnormals
     from taamctl.runtime import provenance
 
     clashes: list[dict[str, str]] = []
@@ -39,7 +40,10 @@ def examine() -> dict[str, Any]:
 
         facts["device"] = {"cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
                            "torch_cuda_build": str(torch.version.cuda or "CPU only")}
-        facts["threads"] = {"torch": torch.get_num_threads(), "cpus": os.cpu_count()}
+        with subnormals.flushed():
+            flushed = subnormals.flushes_here()
+        facts["threads"] = {"torch": torch.get_num_threads(), "cpus": os.cpu_count(),
+                            "subnormal numbers": subnormals.RULE if flushed else "kept, which this processor may be slow at"}
     except (ImportError, OSError) as error:
         facts["device"], facts["threads"] = {"cuda": "unknown"}, {"cpus": os.cpu_count()}
         clashes.append({"what": f"torch cannot be imported ({error})", "fix": "pip install 'torch>=2.4'"})

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from taamctl.core import registry
+from taamctl.core import registry, subnormals
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.rows import FeatureRows
 from taamctl.core.types import CSR, Array
@@ -70,7 +70,7 @@ def propagate(source: Source, params: PrecomputeParams, norm: str, low: int, hig
     """
     clock, file, crc = provenance.Clock(), folder / f"{low}-{uuid.uuid4().hex}", 0
     hop_mean, ls_mean, filled = [], [], []
-    with Artefact(Path(source.expected.file), "split", source.made_by) as split, _wanted(file) as out:
+    with subnormals.flushed(), Artefact(Path(source.expected.file), "split", source.made_by) as split, _wanted(file) as out:
         probe.require_here(source.expected)
         parts = groups.Parts(split.read("nodes/orig_id"), split.read("stream/offset"), split.read("edges/indptr"),
                              lambda a, b: split.rows("edges/indices", a, b))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from taamctl.core import subnormals
 from taamctl.core.types import Array
 from taamctl.fanout import probe
 from taamctl.learning import memory
@@ -41,7 +42,7 @@ def learn(recipe: Recipe, expected: probe.Expected, made_by: str, stage: int, ea
         earlier: what the stages before returned, in order; empty where tasks are independent.
     """
     clock = provenance.Clock()
-    with FeatureStore(Path(expected.file), made_by) as features:
+    with subnormals.flushed(), FeatureStore(Path(expected.file), made_by) as features:
         probe.require_here(expected)  # once it is open: whatever replaces the file from now on is not what is read
         make, load_task, sizes = recipe.begin(features)
         states = [done.state for done in earlier]

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from taamctl.core import subnormals
 from taamctl.models.backbones import SLOPE
 from taamctl.models.layer import Gradients, Products, Rows, Terms, dense_rows, sparse_rows
 
@@ -70,7 +71,7 @@ def workers(device: torch.device) -> Iterator[Map]:
         if threads == 1:
             yield map
         else:
-            with ThreadPoolExecutor(threads) as pool:
+            with ThreadPoolExecutor(threads, initializer=subnormals.for_new_threads()) as pool:
                 yield pool.map
     finally:
         torch.set_num_threads(threads)

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from taamctl.core import subnormals
 from taamctl.core.types import CSR, PARTS, Array, NodeGraph
 from taamctl.features import compute as features
 from taamctl.features.params import PrecomputeParams
@@ -204,6 +205,7 @@ def _row_hash(x: Array | CSR, node: int, label: int) -> int:
     return hash((x[node].tobytes(), label))
 
 
+@subnormals.flushed()  # as precompute
 def train_features(split: SplitArrays, raw: NodeGraph, used: CSR, stored: Artefact, params: PrecomputeParams, norm: str) -> Check:
     """Compute the training groups' features anew in a world without any other node, and compare them with the stored ones.
 

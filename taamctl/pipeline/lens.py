@@ -82,7 +82,7 @@ def run(bench: Bench, method: str, seed: int) -> Outcome:
                    for stage in ("split", "precompute", "train"))
     output = layout.folder("eval", dataset, method, seed) / FILE
     job = Job("lens", f"{dataset}/{method}/seed-{seed}", {"lens": canonical(params), "infer": canonical(context.params.section("infer"))},
-              inputs, (output,), (*CODE, f"methods/{method}.py"), {"lens": params})
+              inputs, (output,), (*CODE, f"methods/{method}.py"), {"lens": params}, flushes=True)
 
     def compute() -> None:
         with artefacts.Artefact(inputs[2][0], "train", inputs[2][1]) as trained, FeatureStore(*inputs[1]) as store:

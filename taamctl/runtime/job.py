@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.runtime import artefacts, provenance
@@ -60,6 +62,7 @@ class Job:
         code: sub-packages and modules whose source its bytes depend on.
         asked: the sections of the parameter file that it was made from, as asked for (`as_released`, `auto` unresolved).
         raw: raw data files behind it; they may be gone by the time the artefact is reused.
+        flushes: its numbers are computed with subnormal ones flushed to zero.
     """
 
     stage: str
@@ -70,6 +73,7 @@ class Job:
     code: tuple[str, ...]
     asked: dict[str, Any] = field(default_factory=dict)
     raw: tuple[Path, ...] = ()
+    flushes: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,12 +112,13 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
             done()  # a run that was stopped between its sidecar and this left it undone
             return kept
         clock = provenance.Clock()
-        facts = dict(compute() or {})
+        with subnormals.flushed() if job.flushes else nullcontext():
+            facts, machine = dict(compute() or {}), provenance.machine()
         record: dict[str, Any] = {"stage": job.stage, "label": job.label, "key": key, "asked": _asked(job),
                                   "raw": {str(path): provenance.stamp(path) for path in job.raw},
                                   "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
                                   "cost": {**clock.read(), **facts.pop("cost", {})}, "versions": provenance.versions(),
-                                  "machine": provenance.machine(), "facts": facts}
+                                  "machine": machine, "facts": facts}
         artefacts.write_json(provenance.sidecar_of(main), record)
         done()
         cost = record["cost"]
@@ -140,14 +145,15 @@ def _reusable(context: Context, job: Job, key: dict[str, Any]) -> Outcome | None
 
 
 def key_of(context: Context, job: Job) -> dict[str, Any]:
-    """Return what an artefact is tied to: parameters, checksums of inputs and raw data, source code."""
+    """Return what an artefact is tied to: parameters, checksums of inputs and raw data, source code, the rule for subnormal numbers."""
     inputs = {}
     for path, _ in job.inputs:
         known = (_recorded(path) or {}).get("outputs", {}).get(path.name)
         inputs[_name(context, path)] = provenance.digest_of(path, known)
     stamps = (_recorded(job.outputs[0]) or {}).get("raw", {})
     raw = {path.name: provenance.digest_of(path, stamps.get(str(path))) for path in job.raw}
-    return {"params": artefacts.strict(canonical(job.params)), "inputs": inputs, "raw": raw, "code": provenance.code_digest(job.code)}
+    key = {"params": artefacts.strict(canonical(job.params)), "inputs": inputs, "raw": raw, "code": provenance.code_digest(job.code)}
+    return {**key, "subnormals": subnormals.RULE} if job.flushes else key
 
 
 def _name(context: Context, path: Path) -> str:
