@@ -4,8 +4,9 @@
 
 propagation, condensing, prompting: kernels, 1.00 = the fastest (or the bare product). training: one step at the shapes of a task of Photo,
 Computer and Citeseer, 1.00 = the dense products with W1. crossover: sparse over dense step by density of H. reading: the artefact store
-against bare bytes. scaling: fitted exponents. whole: processes from raw data to metrics (needs the data sets; says which are not there);
-products: the same at the size of ogbn-products, not part of a bare call. `--compare` puts an earlier `--json` file beside the new numbers.
+against bare bytes. subnormals: numbers below 1e-38, kept over flushed. scaling: fitted exponents. whole: processes from raw data to
+metrics (needs the data sets; says which are not there); products: the same at the size of ogbn-products, not part of a bare call.
+`--compare` puts an earlier `--json` file beside the new numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import kernels
 import reading
 import scaling
+import subnormals
 import timing
 import torch
 import training
@@ -33,6 +35,12 @@ def ratios(seconds: dict[str, float], reference: str | None = None) -> Result:
     return {k: {"seconds": round(v, 5), "ratio": round(v / base, 2)} for k, v in seconds.items()}
 
 
+def ratios_within(seconds: dict[str, float], reference: str) -> Result:
+    """Return seconds, and the ratio of the other candidate to the reference."""
+    (other,) = seconds.keys() - {reference}
+    return {**{f"{k} s": round(v, 4) for k, v in seconds.items()}, "ratio": round(seconds[other] / seconds[reference], 2)}
+
+
 BENCHMARKS: dict[str, Callable[[], Result]] = {
     "propagation": lambda: ratios(kernels.propagation()),
     "condensing": lambda: ratios(kernels.condensing(), "product"),
@@ -41,6 +49,8 @@ BENCHMARKS: dict[str, Callable[[], Result]] = {
     "crossover": lambda: {density: {"ratio": round(r, 2)} for density, r in training.crossover().items()},
     "reading": lambda: ratios(reading.reading(), "bare bytes"),
     "scaling": scaling.scaling,
+    **{f"subnormals {kind}": (lambda measure=measure: {name: ratios_within(seconds, "flushed") for name, seconds in measure().items()})
+       for kind, measure in (("kernels", subnormals.kernels), ("methods", subnormals.methods))},
     "whole": lambda: whole.whole(whole.SMALL),
     "products": lambda: whole.whole(("synthetic products",)),
 }
