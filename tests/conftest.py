@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+os.environ.setdefault("DGLBACKEND", "pytorch")  # else dgl's first import on a machine writes a file, and prints
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line has it, and before anything imports torch
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from taamctl.bank import feature_names, router, store, task_file
 from taamctl.bank import manifest as manifests
-from taamctl.bank import router, store, task_file
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.manifest import Entry, Manifest
 from taamctl.bank.parts import Group, new_groups
@@ -63,8 +63,8 @@ def add(folder: Path, source: Source, *, classes: Sequence[str] | None = None, p
         config = from_plain(now.config, str(folder / manifests.NAME))
         device = devices.resolve(config.train.device)
         devices.pin(device, config.train.threads)
-        _check_features(now, source)
         store.require(folder, now)
+        source = _with_the_banks_features(folder, now, config, source, tell)
         groups, notes = new_groups(source, config.split, now.classes, classes, per_task)
         for note in notes:
             tell(f"note: {note}")
@@ -78,13 +78,20 @@ def add(folder: Path, source: Source, *, classes: Sequence[str] | None = None, p
         return list(now.tasks[len(now.tasks) - len(groups):])
 
 
-def _check_features(now: Manifest, source: Source) -> None:
+def _with_the_banks_features(folder: Path, now: Manifest, config: Config, source: Source, tell: Tell) -> Source:
+    """Return the graph with its features in the order of the bank's; refuse other features."""
     graph = source.graph
     if not graph.num_nodes:
         raise TaamctlError(f"{graph.name} has no node, so there is nothing to learn")
+    if now.shared is not None:
+        learned = task_file.read_shared(folder / now.shared[0], config).feature_names
+        source = feature_names.reordered(source, learned)
+        if note := feature_names.unchecked(learned, graph.feature_names, source.before_names):
+            tell(f"note: {note}")
     if now.num_features is not None and now.num_features != graph.num_features:
         raise TaamctlError(f"{graph.name} has {graph.num_features} features per node, the bank was made for {now.num_features}",
                            "every graph of a bank needs the same features in the same order")
+    return source
 
 
 def _add_one(folder: Path, before: Manifest, config: Config, source: Source, adjacency: CSR, group: Group, device: torch.device,
@@ -94,7 +101,7 @@ def _add_one(folder: Path, before: Manifest, config: Config, source: Source, adj
     norm = now.feature_norm or (source.feature_norm if config.precompute.feature_norm == "as_released" else config.precompute.feature_norm)
     made_from = {"bank": config.plain(), "number": number}
     if now.shared is None:
-        shared = task_file.draw_shared(config, features)
+        shared = task_file.draw_shared(config, features, source.graph.feature_names)
         file = f"shared-{number:04d}.h5"
         task_file.write_shared(folder / file, shared, {"bank": config.plain()})
         now = replace(now, num_features=features, feature_norm=norm, shared=store.stamp(folder, file))

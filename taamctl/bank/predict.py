@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import torch
 
-from taamctl.bank import prototype, task_file
+from taamctl.bank import feature_names, prototype, task_file
 from taamctl.bank.answers import Answers
+from taamctl.bank.feature_names import Reordered
 from taamctl.bank.hops import HopRows, open_hops, row_block
 from taamctl.bank.params import DECISIONS, ROUTERS, UNITS
 from taamctl.bank.router import around, thresholds
@@ -108,9 +109,13 @@ class Predictor:
         """Return the answers for a whole graph.
 
         Raises:
-            TaamctlError: the features have another width than the bank's, or the memory limit is too low.
+            TaamctlError: the features are not the bank's, by name or by number, or the memory limit is too low.
         """
         config, wishes, manifest = self._bank.config, self._wishes, self._bank.manifest
+        learned, given = self._shared.feature_names, query.feature_names
+        order, unchecked = feature_names.order_of(learned, given, "the graph"), feature_names.unchecked(learned, given, query.before_names)
+        if order is not None:
+            query = Reordered(query, order)
         if query.num_features != manifest.num_features:
             raise TaamctlError(f"the graph has {query.num_features} features per node, the bank was made for {manifest.num_features}",
                                "give every node the features that the bank was made with, in the same order")
@@ -129,7 +134,7 @@ class Predictor:
         owner = np.array([t.number for t in manifest.tasks])[self._router.owner]
         likeliest = self._router.owner[routed.best[np.arange(len(label)), routed.posterior.argmax(1)]] if len(label) else label
         unknown = routed.novelty > thresholds(tables, wishes.unknown)[likeliest] if wishes.unknown else np.zeros(len(label), bool)
-        names = query.names()
+        names, notes = query.names(), (*([unchecked] if unchecked else []), *notes)
         return Answers(np.arange(len(label)) if names is None else names, label, manifest.classes, owner[label], confidence, routed.novelty,
                        unknown, notes)
 

@@ -26,12 +26,14 @@ class Source:
         directed: edges are used as directed where `split.symmetrize` is `as_released`.
         unlabelled_as: label that unlabelled nodes are given where `split.unlabelled` is `as_released`; None: they have none.
         feature_norm: what `precompute.feature_norm` `as_released` means for it.
+        before_names: it is a file from before names of features were kept.
     """
 
     graph: NodeGraph
     directed: bool = False
     unlabelled_as: int | None = None
     feature_norm: str = "none"
+    before_names: bool = False
 
 
 def from_file(path: Path) -> Source:
@@ -41,7 +43,9 @@ def from_file(path: Path) -> Source:
         TaamctlError: missing, damaged, or no graph.
     """
     graph, meta = _imported.read(path), _imported.module(path).META
-    return Source(graph, meta.directed, meta.unlabelled_as, meta.feature_norm)
+    with artefacts.Artefact(path, _imported.KIND, _imported.MADE_BY) as file:
+        before_names = _imported.from_before_names(file)
+    return Source(graph, meta.directed, meta.unlabelled_as, meta.feature_norm, before_names)
 
 
 def from_dataset(name: str, root: Path | None, own: Any) -> Source:
@@ -61,6 +65,11 @@ class Query(Protocol):
     num_nodes: int
     num_features: int
     directed: bool
+    before_names: bool
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of the features, F or none."""
 
     def adjacency(self) -> CSR:
         """Return the edges as stored, [N, N] binary."""
@@ -76,8 +85,13 @@ class InMemory:
     """A graph that is in memory already."""
 
     def __init__(self, source: Source) -> None:
-        self.graph, self.directed = source.graph, source.directed
+        self.graph, self.directed, self.before_names = source.graph, source.directed, source.before_names
         self.num_nodes, self.num_features = self.graph.num_nodes, self.graph.num_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of the features, as far as there are any."""
+        return self.graph.feature_names
 
     def adjacency(self) -> CSR:
         """Return the edges."""
@@ -99,7 +113,7 @@ class OnDisk:
     def __init__(self, path: Path) -> None:
         self._file = artefacts.Artefact(path, _imported.KIND, _imported.MADE_BY)
         self.directed, self.num_features = bool(self._file.attribute("directed")), int(self._file.attribute("num_features"))
-        (self.num_nodes,) = self._file.shape("labels")
+        (self.num_nodes,), self.before_names = self._file.shape("labels"), _imported.from_before_names(self._file)
         self._path, self._dense = path, self._file.has("features/dense")
         self._indptr = None if self._dense else self._file.read("features/indptr")
 
@@ -108,6 +122,11 @@ class OnDisk:
 
     def __exit__(self, *_: object) -> None:
         self._file.__exit__()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Read the names of the features, as far as there are any."""
+        return _imported.feature_names(self._file)
 
     def adjacency(self) -> CSR:
         """Read the edges."""

@@ -30,11 +30,13 @@ class Shared:
     Attributes:
         method: what the method shares, such as a frozen backbone.
         lift: what makes node profiles. probe: [64, F] random rows.
+        feature_names: F names; empty where the first graph had none, or the bank is from before they were kept.
     """
 
     method: State
     lift: ridge.Lift
     probe: torch.Tensor
+    feature_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,12 @@ class TaskState:
     reference: Array
 
 
-def draw_shared(config: Config, num_features: int) -> Shared:
+def draw_shared(config: Config, num_features: int, feature_names: tuple[str, ...] = ()) -> Shared:
     """Draw what all tasks share from the bank's seed."""
     method = config.make(num_features, ((0, 1),), torch.device("cpu"))
     probe = torch.randn(PROBES, num_features, generator=torch_generator(config.seed, "bank_probe"))
-    return Shared(method.shared(), ridge.Lift.draw(num_features, config.bank.router, config.seed), probe)
+    return Shared(method.shared(), ridge.Lift.draw(num_features, config.bank.router, config.seed), probe,
+                  feature_names)
 
 
 def write_shared(path: Path, shared: Shared, params: Mapping[str, object]) -> None:
@@ -64,6 +67,8 @@ def write_shared(path: Path, shared: Shared, params: Mapping[str, object]) -> No
     def fill(writer: artefacts.Writer) -> None:
         writer.put("lift", shared.lift.matrix.numpy())
         writer.put("probe", shared.probe.numpy())
+        if shared.feature_names:
+            writer.put("features/name", shared.feature_names)
         for name, array in shared.method.items():
             writer.put(f"method/{name}", array)
 
@@ -76,7 +81,8 @@ def read_shared(path: Path, config: Config) -> Shared:
         probe = torch.from_numpy(file.read("probe"))
         projects = config.bank.router.profile_width(probe.shape[1]) < probe.shape[1]
         lift = ridge.Lift(torch.from_numpy(file.read("lift")), projects)
-        return Shared(_folder(file, "method"), lift, probe)
+        names = tuple(file.read("features/name").tolist()) if file.has("features/name") else ()
+        return Shared(_folder(file, "method"), lift, probe, names)
 
 
 def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> None:

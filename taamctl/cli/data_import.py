@@ -35,6 +35,7 @@ def command(
     tasks: Annotated[Path | None, typer.Option("--tasks", help="Table of classes and tasks.")] = None,
     split: Annotated[Path | None, typer.Option("--split", help="Table of node ids and parts.")] = None,
     delimiter: Annotated[str, typer.Option("--delimiter", help="What stands between cells. Default: guessed.")] = "",
+    ends: Annotated[str, typer.Option("--ends", help="What edges join: rows (numbers from 0) or ids. Default: told from the values.")] = "",
     nan: Annotated[str, typer.Option("--nan", help="refuse features that are not finite, or take them as zero.")] = "refuse",
     directed: Annotated[bool, typer.Option("--directed", help="The edges have a direction that split.symmetrize may keep.")] = False,
     add_inverse: Annotated[bool, typer.Option("--add-inverse", help="ogb: every edge counts backwards too.")] = False,
@@ -52,9 +53,11 @@ def command(
 
     if nan not in ("refuse", "zero"):
         raise TaamctlError(f"--nan {nan}: neither refuse nor zero", "zero takes features that are not finite as 0")
+    if ends not in ("", "rows", "ids"):
+        raise TaamctlError(f"--ends {ends}: neither rows nor ids", "rows: edges count the rows from 0; ids: they name nodes")
     options = {"id": node_id or "", "label": label or "", "features": _listed(features), "ignore": _listed(ignore), "source": source or "",
                "target": target or "", "time": time or "", "part": part or "", "task": task or "", "delimiter": delimiter,
-               "add_inverse": add_inverse, "nan": nan}
+               "ends": ends, "add_inverse": add_inverse, "nan": nan}
     path, graph = importing.import_graph(name, sources, into, options=options, kind=kind, tasks=tasks, split=split, directed=directed,
                                          about={"licence": licence, "citation": citation, "homepage": homepage}, overwrite=force)
     for note in graph.notes:

@@ -95,6 +95,7 @@ class NodeGraph:
         class_names: C names, in label order.
         notes: what the reader had to say about the raw data (casts, dropped duplicates), for the report.
         given: a stream, parts, times and names that the source itself states.
+        feature_names: F names, each once, in the order of the columns; empty where the source has none.
     """
 
     name: str
@@ -104,6 +105,7 @@ class NodeGraph:
     class_names: tuple[str, ...]
     notes: tuple[str, ...] = ()
     given: Given = field(default_factory=Given)
+    feature_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_given()
@@ -117,6 +119,8 @@ class NodeGraph:
             raise TaamctlError(f"{self.name}: labels are {self.labels.dtype} {self.labels.shape}, expected int64 ({n},)")
         if n and (int(self.labels.min()) < -1 or int(self.labels.max()) >= len(self.class_names)):
             raise TaamctlError(f"{self.name}: labels lie outside -1..{len(self.class_names) - 1}")
+        if self.feature_names and not len(set(self.feature_names)) == len(self.feature_names) == self.num_features:
+            raise TaamctlError(f"{self.name}: {len(self.feature_names)} names for {self.num_features} features, each of which has its own")
         values = self.features.data if isinstance(self.features, CSR) else self.features
         if isinstance(self.features, np.ndarray) and self.features.dtype != np.float32:
             raise TaamctlError(f"{self.name}: features are {self.features.dtype}, expected float32")

@@ -49,6 +49,9 @@ def _fill(writer: artefacts.Writer, graph: NodeGraph, directed: bool) -> None:
             writer.put("features/data", x.data)
     else:
         writer.put("features/dense", x)
+    writer.attribute("features_named", bool(graph.feature_names))
+    if graph.feature_names:
+        writer.put("features/name", graph.feature_names)
     writer.put("labels", graph.labels)
     writer.put("classes/name", graph.class_names)
     for name in GIVEN:
@@ -75,7 +78,18 @@ def read(path: Path) -> NodeGraph:
             features = CSR(file.read("features/indptr"), file.read("features/indices"), data, (len(indptr) - 1, width))
         given = Given(**{name: file.read(f"given/{name}") for name in GIVEN if file.has(f"given/{name}")})
         notes = tuple(file.read("notes").tolist()) if file.has("notes") else ()
-        return NodeGraph(path.stem, adjacency, features, file.read("labels"), tuple(file.read("classes/name").tolist()), notes, given)
+        labels, classes = file.read("labels"), tuple(file.read("classes/name").tolist())
+        return NodeGraph(path.stem, adjacency, features, labels, classes, notes, given, feature_names(file))
+
+
+def from_before_names(file: artefacts.Artefact) -> bool:
+    """Tell whether an opened graph was written before names of features were kept."""
+    return "features_named" not in file.attributes()
+
+
+def feature_names(file: artefacts.Artefact) -> tuple[str, ...]:
+    """Return the names of the features of an opened graph; empty in a file from before they were kept, or from plain arrays."""
+    return tuple(file.read("features/name").tolist()) if file.has("features/name") else ()
 
 
 def module(path: Path) -> Any:

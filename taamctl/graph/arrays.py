@@ -12,6 +12,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph.columns import guess, matching, named, plain, refuse_both, tasks_of_nodes, times
+from taamctl.graph.node_ids import rows_or_ids, usable_names
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph, parts_from_masks, plain_labels
 
@@ -28,7 +29,7 @@ MASKS = {"train": ("trainmask", "trainindex", "trainidx"), "val": ("valmask", "v
 
 
 def from_arrays(arrays: Mapping[str, Any], options: ImportOptions, where: str, ends: tuple[Any, Any] | None = None,
-                nodes: int | None = None, notes: tuple[str, ...] = ()) -> RawGraph:
+                nodes: int | None = None, notes: tuple[str, ...] = (), by_row: bool = False) -> RawGraph:
     """Return what named arrays say; the option names a key where the usual names do not tell.
 
     Args:
@@ -36,9 +37,10 @@ def from_arrays(arrays: Mapping[str, Any], options: ImportOptions, where: str, e
         ends: [E] sources and targets; None: an array [2, E] or [E, 2], or two arrays.
         nodes: N where it is known, beside the features.
         notes: what the reader has to say.
+        by_row: ends are row numbers by definition: an array of names names the nodes, and moves no edge.
 
     Raises:
-        TaamctlError: no features, no edges, a key that is not there, a mask of another length.
+        TaamctlError: no features, no edges, a key that is not there, a mask of another length, ends that can be read in two ways.
     """
     keys = [k for k in arrays if k not in matching(options.ignore, list(arrays), where, "ignore")]
     wanted = matching(options.features, keys, where, "features")
@@ -57,6 +59,8 @@ def from_arrays(arrays: Mapping[str, Any], options: ImportOptions, where: str, e
         ends, of_edges, said = _ends(arrays, keys, options, where)
         used, notes = [*used, *of_edges], (*notes, *said)
     n = int(np.shape(x)[0])
+    if found["id"] and not options.id and by_row and not usable_names(arrays[found["id"]], n):
+        notes, found["id"] = (*notes, f"{where}: {found['id']!r} does not name every node once, so it is not read as their names"), ""
     masks = {word: key for word, words in MASKS.items() if (key := guess(keys, words))} if not found["part"] else {}
     part: Any = arrays[found["part"]] if found["part"] else parts_from_masks(
         {word: _mask(arrays[key], key, n, where) for word, key in masks.items()}, n, where)
@@ -66,10 +70,13 @@ def from_arrays(arrays: Mapping[str, Any], options: ImportOptions, where: str, e
     notes = (f"{where}: " + "; ".join([*said_of, *([f"part from {', '.join(masks.values())}"] if masks else [])]), *notes,
              *([f"{where}: not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}"] if left else []))
     label, time, node_id = (arrays[found[k]] if found[k] else None for k in ("label", "time", "id"))
+    if node_id is not None and not by_row:
+        by_row, told = rows_or_ids(node_id, ends[0], ends[1], options.ends, where, found["id"])
+        notes = (*notes, *([told] if told else []))
     if time is not None:
         time, dates = times(np.asarray(time), where, found["time"])
         notes = (*notes, *dates)
-    raw = RawGraph(where, ends[0], ends[1], x, label, node_id, part=part, time=time, notes=notes)
+    raw = RawGraph(where, ends[0], ends[1], x, label, node_id, part=part, time=time, notes=notes, by_row=by_row)
     return _with_tasks(raw, arrays, found["task"], where)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
+from taamctl.graph.node_ids import UNNAMED, like_ids, numbers_of_rows
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import MISSING, PART_WORDS, RawGraph, parts_from_masks
 from taamctl.graph.tables import Table
@@ -25,8 +26,8 @@ PART = ("part", "split")
 TASK = ("task", "taskid")
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("sourceid", "targetid"), ("srcid", "dstid"), ("fromnodeid", "tonodeid"),
         ("fromid", "toid"), ("u", "v"), ("id1", "id2"), ("node1", "node2"), ("head", "tail"), ("citing", "cited"))
+NAMED = 10  # features that an import names
 EMPTY = MISSING - {"-1", "-1.0"}  # what stands for no number: -1 is one, and no label
-UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)*|__index_level_\d+__")  # what pandas calls a column without a name, often the row number
 MASKS = {"trainmask": "train", "valmask": "val", "validmask": "val", "validationmask": "val", "testmask": "test"}
 
 
@@ -99,8 +100,6 @@ def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
     for kind, words in (("id", ID), ("label", LABEL), ("time", TIME), ("part", PART), ("task", TASK)):
         if kind not in found:
             found[kind] = guess((n for n in names if n not in (*ignored, *spelled, *found.values())), words)
-    if not found["id"] and UNNAMED.fullmatch(names[0]) and names[0] not in (*ignored, *spelled, *found.values()):
-        found["id"] = names[0]
     free = [n for n in names if n not in (*ignored, *spelled, *found.values())]
     masks = {} if found["part"] else {MASKS[plain(n)]: n for n in free if plain(n) in MASKS}
     used = {*found.values(), *masks.values(), *ignored}
@@ -109,6 +108,12 @@ def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
     else:
         features = tuple(n for n in names if n not in used and not UNNAMED.fullmatch(n))
     return Roles(**found, masks=masks, features=features, ignored=ignored)
+
+
+def without_meaning(table: Table, chosen: Roles, options: ImportOptions) -> tuple[str, ...]:
+    """Return the columns that neither an option nor a usual name gives a meaning, in their order."""
+    meant = {chosen.id, chosen.label, chosen.time, chosen.part, chosen.task, *chosen.masks.values(), *chosen.ignored, *options.features}
+    return tuple(name for name in table.columns if name not in meant)
 
 
 def refuse_both(name: str, features: Sequence[str], where: str, kind: str) -> None:
@@ -144,8 +149,9 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
         TaamctlError: a feature that is no number, a time that is none, a class with two tasks, a node in two masks.
     """
     names, where = list(table.columns), table.where
-    r = roles(names, options, where)
-    cell = table.columns
+    r, cell = roles(names, options, where), table.columns
+    counting = numbers_of_rows(cell, [n for n in r.features if n not in options.features])
+    r = replace(r, features=tuple(n for n in r.features if n not in counting))
     notes = [f"{where}: " + "; ".join([*(f"{kind} from {getattr(r, kind)!r}" for kind in ("id", "label", "time", "part", "task")
                                          if getattr(r, kind)), *([f"part from {', '.join(r.masks.values())}"] if r.masks else []),
                                        *([] if features_elsewhere else [f"{len(r.features):,} columns of features"])])]
@@ -153,6 +159,7 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
             and (features_elsewhere or n not in r.features)]
     if left:
         notes.append(f"{where}: columns not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}")
+    notes += [f"{where}: {n!r} counts the nodes (every number once) and is left out; --features with its name takes it" for n in counting]
     if not r.label:
         notes.append(f"{where}: no column is called {', '.join(LABEL[:4])}, ...; --label names one")
     if not r.id:
@@ -160,7 +167,9 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
     raw = RawGraph(where, (), (), None, cell[r.label] if r.label else None, cell[r.id] if r.id else None, notes=tuple(notes))
     if not features_elsewhere:
         x, spelled = features_of(cell, r.features, where)
-        raw = replace(raw, features=x, feature_names=spelled)
+        shown = ", ".join(r.features[:NAMED]) + (f", and {len(r.features) - NAMED:,} more" if len(r.features) > NAMED else "")
+        raw = replace(raw, features=x, feature_names=spelled, notes=(
+            *raw.notes, *([f"{where}: features: {shown}"] if r.features else []), *like_ids(cell, r.features, where)))
     if r.time:
         time, said = times(cell[r.time], where, r.time)
         raw = replace(raw, time=time, notes=(*raw.notes, *said))

@@ -78,4 +78,5 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     source, target = graph.edges(order="eid")
     arrays = {key: (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy() for key, value in graph.ndata.items()}
     left = tuple(f"{path}: edge data not read: {key}" for key in graph.edata)
-    return from_arrays(arrays, options, str(path), (source.numpy(), target.numpy()), nodes=graph.num_nodes(), notes=left)
+    return from_arrays(arrays, options, str(path), (source.numpy(), target.numpy()), nodes=graph.num_nodes(), notes=left,
+                       by_row=True)

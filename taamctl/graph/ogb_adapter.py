@@ -106,7 +106,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     time = _years(folder, where)
     part, said = _parts(folder, options.part, n)
     notes = (*notes, *((f"{where}: time from node_year",) if time is not None else ()), *said)
-    return RawGraph(where, source, target, raw["node_feat"], labels, part=part, time=time, notes=notes)
+    return RawGraph(where, source, target, raw["node_feat"], labels, part=part, time=time, notes=notes, by_row=True)
 
 
 def _parts(folder: Path, wanted: str, n: int) -> tuple[Array | None, tuple[str, ...]]:

@@ -19,6 +19,7 @@ class ImportOptions:
         part: train, val or test.
         task: the task that a node's class arrives with.
         delimiter: what stands between the cells of a text table.
+        ends: what the ends of edges are: `rows` (row numbers from 0) or `ids` (names of nodes); empty: told from the format and the values.
         add_inverse: every edge counts backwards too, for folders that say so elsewhere.
         nan: `refuse` features that are not finite, or take them as `zero`.
     """
@@ -33,5 +34,6 @@ class ImportOptions:
     part: str = ""
     task: str = ""
     delimiter: str = ""
+    ends: str = ""
     add_inverse: bool = False
     nan: str = "refuse"

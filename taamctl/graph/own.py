@@ -11,6 +11,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, PARTS, Array, Given, NodeGraph
+from taamctl.graph import edge_ends
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 
 PART_WORDS = {"train": 0, "training": 0, "tr": 0, "val": 1, "valid": 1, "validation": 1, "dev": 1, "va": 1,
@@ -35,6 +36,8 @@ class RawGraph:
         class_names: the names of the classes 0, 1, ..., where labels are such numbers and the file names them.
         tasks_where, edges_where: the files of the tasks and of the edges, for messages; empty where it is `where`.
         notes: what the reader itself has to say.
+        by_row: ends are row numbers, whatever the nodes are called.
+        hint_of_ids: given the ends, what to do where `node_id` lacks some of them.
     """
 
     where: str
@@ -51,6 +54,8 @@ class RawGraph:
     tasks_where: str = ""
     edges_where: str = ""
     notes: tuple[str, ...] = field(default=())
+    by_row: bool = False
+    hint_of_ids: edge_ends.Hint | None = None
 
 
 def assemble(name: str, raw: RawGraph, nan: str = "refuse") -> NodeGraph:
@@ -71,7 +76,7 @@ def assemble(name: str, raw: RawGraph, nan: str = "refuse") -> NodeGraph:
         names = _named(names, raw)
     given = Given(_arrival(raw, names), _part(raw, n), _time(raw, n), node_id)
     notes = (*raw.notes, *feature_notes, *edge_notes, *_direction(adjacency), *label_notes)
-    return NodeGraph(name, adjacency, features, labels, names, notes, given)
+    return NodeGraph(name, adjacency, features, labels, names, notes, given, tuple(raw.feature_names))
 
 
 def _features(raw: RawGraph, nan: str) -> tuple[Array | CSR, tuple[str, ...]]:
@@ -128,57 +133,12 @@ def _ends(raw: RawGraph, n: int) -> tuple[Array, Array, Array | None]:
     source, target = np.asarray(raw.source).ravel(), np.asarray(raw.target).ravel()
     if len(source) != len(target):
         raise TaamctlError(f"{where}: {len(source):,} edge sources but {len(target):,} targets")
-    if raw.node_id is None:
-        return *_numbered_ends(source, target, n, where), None
-    ids = _names(raw.node_id)
-    nameless = next((row for row, v in enumerate(np.asarray(raw.node_id).tolist()) if v is None or v != v or not str(v).strip()), None)
-    if nameless is not None:
-        raise TaamctlError(f"{raw.where}: the node at row {nameless} has no id", "every node has one; name it, or drop the row")
-    if len(ids) != n:
-        raise TaamctlError(f"{raw.where}: {len(ids):,} node ids but {n:,} rows of features", "every node needs one id and one feature row")
-    order = np.argsort(ids, kind="stable")
-    ranked = ids[order]
-    twice = np.flatnonzero(ranked[1:] == ranked[:-1])
-    if len(twice):
-        first, second = order[twice[0]], order[twice[0] + 1]
-        raise TaamctlError(f"{raw.where}: the node id {str(ranked[twice[0]])!r} stands twice, at rows {first} and {second}",
-                           "a node has one row; join or drop the second")
-    found, unknown, edges = [], set[str](), np.zeros(len(source), bool)
-    for ends in (_names(source), _names(target)):
-        at = np.searchsorted(ranked, ends).clip(max=n - 1)
-        missing = ranked[at] != ends
-        unknown |= set(ends[missing].tolist())
-        edges |= missing
-        found.append(order[at])
-    if unknown:
-        some = ", ".join(repr(u) for u in sorted(unknown)[:3]) + (", ..." if len(unknown) > 3 else "")
-        raise TaamctlError(f"{where}: {len(unknown):,} nodes stand in the edges only ({some}; first at edge {int(edges.argmax())}); "
-                           f"the node table has {n:,}",
-                           "add their rows to the node table, or leave their edges out; spell ids alike (--id names their column)")
-    plain = bool((ids == np.arange(n).astype(str)).all())
-    return found[0], found[1], None if plain else ids
-
-
-def _numbered_ends(source: Array, target: Array, n: int, where: str) -> tuple[Array, Array]:
-    """Return ends that are row numbers as int64, after a look at every one of them."""
-    for ends in (source, target):
-        if ends.dtype.kind not in "iu" and (ends.dtype.kind != "f" or (np.isfinite(ends) & (ends != np.floor(ends))).any()):
-            raise TaamctlError(f"{where}: edge ids are {ends.dtype}, expected whole numbers",
-                               "without node ids edges name rows: 0, 1, ...; --id says which column holds the ids")
-    wrong = ~((source >= 0) & (source < n) & (target >= 0) & (target < n))  # NaN too
-    if wrong.any():
-        at, count = int(wrong.argmax()), int(wrong.sum())
-        raise TaamctlError(f"{where}: edge {at} is ({source[at]}, {target[at]}), but {n:,} nodes have features, numbered 0 to {n - 1}; "
-                           f"{count:,} edges name others", "check that edges and features come from the same graph; numbers count from 0")
-    return source.astype(np.int64), target.astype(np.int64)
-
-
-def _names(values: Any) -> Array:
-    """Return ids as text; whole numbers that were read as floats lose their `.0`."""
-    raw = np.asarray(values)
-    if raw.dtype.kind == "f" and np.isfinite(raw).all() and (raw == np.floor(raw)).all():
-        raw = raw.astype(np.int64)
-    return np.array([str(v).strip() for v in raw.tolist()], dtype=np.str_) if len(raw) else np.zeros(0, np.str_)
+    names = None if raw.node_id is None else edge_ends.checked(raw.node_id, n, raw.where)
+    if names is None or raw.by_row:
+        rows = edge_ends.by_row(source, target, n, where)
+    else:
+        rows = edge_ends.by_name(source, target, names, where, raw.hint_of_ids)
+    return *rows, None if names is None or names.are_rows() else names.text
 
 
 def _direction(adjacency: CSR) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph import columns
+from taamctl.graph.node_ids import UNNAMED
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph
 from taamctl.graph.own_tables import node_table
@@ -61,23 +62,19 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     if np.shape(raw.features)[0] != adjacency.shape[0]:
         raise TaamctlError(f"{edge_path} joins {adjacency.shape[0]:,} nodes, but {raw.where if feature_path is None else feature_path} has "
                            f"features of {np.shape(raw.features)[0]:,}", "both files come from one graph, nodes in one order")
-    raw = replace(raw, source=adjacency.row[stored], target=adjacency.col[stored], edges_where=str(edge_path), notes=(*raw.notes, *notes))
-    return _by_row(raw)
-
-
-def _by_row(raw: RawGraph) -> RawGraph:
-    """Return edges by the nodes' names where they have names: a matrix counts rows, whatever those are called."""
-    if raw.node_id is None:
-        return raw
-    ids = np.asarray(raw.node_id)
-    return replace(raw, source=ids[raw.source], target=ids[raw.target])
+    return replace(raw, source=adjacency.row[stored], target=adjacency.col[stored], edges_where=str(edge_path), by_row=True,
+                   notes=(*raw.notes, *notes))
 
 
 def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:
     """Return what a node table says, or a file with a label a line, with or without a header."""
     plain = read_table(path, options.delimiter, lambda cells: len(cells) > 1 or bool(columns.guess(cells, columns.LABEL)))
     if len(plain.columns) > 1:
-        return columns.nodes(node_table(path, options, features=not have_features), options, features_elsewhere=have_features)
+        table = node_table(path, options, features=not have_features)
+        first = next(iter(table.columns))  # where a table has no other id, the one that it was written with names the nodes
+        if UNNAMED.fullmatch(first) and not columns.roles(list(table.columns), options, table.where).id:
+            options = replace(options, id=first)
+        return columns.nodes(table, options, features_elsewhere=have_features)
     if not have_features:
         raise TaamctlError(f"{path} has one column: labels, but no features", "name a matrix of features too, or a node table")
     return RawGraph(str(path), (), (), None, next(iter(plain.columns.values())), notes=(f"{path}: one label a line",))

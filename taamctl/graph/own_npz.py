@@ -54,7 +54,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         arrays = {k: v for k, v in arrays.items() if k.removeprefix("attr_") not in _PARTS}
     elif "attr_matrix" in arrays:
         arrays["features"] = arrays.pop("attr_matrix")
-    raw = replace(from_arrays(arrays, options, where, ends, nodes), class_names=names)
+    raw = replace(from_arrays(arrays, options, where, ends, nodes, by_row=ends is not None), class_names=names)
     if unlabelled is not None and raw.labels is not None:
         with reading(where):
             labels = np.array(raw.labels, np.int64 if raw.labels.dtype.kind in "iu" else np.float64)

@@ -75,7 +75,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         return _events(arrays, options, where, notes)
     if "edge_index" not in arrays and "adj_t" in kept:
         raise TaamctlError(f"{where} holds its edges as adj_t", "save them as edge_index, so without T.ToSparseTensor()")
-    return from_arrays(arrays, options, where, nodes=int(nodes) if isinstance(nodes, int) else None, notes=notes)
+    return from_arrays(arrays, options, where, nodes=int(nodes) if isinstance(nodes, int) else None, notes=notes, by_row=True)
 
 
 def load(path: Path) -> Any:
@@ -221,7 +221,7 @@ def _events(arrays: dict[str, Any], options: ImportOptions, where: str, notes: t
                                "put the nodes' labels into another key, and name it with --label")
         del arrays[label]
         said = (*said, f"{where}: {label} labels events, not nodes: not read; --label KEY names labels of nodes")
-    raw = from_arrays(arrays, options, where, (source, target), notes=(*notes, *said))
+    raw = from_arrays(arrays, options, where, (source, target), notes=(*notes, *said), by_row=True)
     if raw.time is not None:
         return raw
     rows = int(np.shape(raw.features)[0])

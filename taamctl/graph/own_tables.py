@@ -12,7 +12,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.graph import columns
+from taamctl.graph import columns, node_ids
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph
 from taamctl.graph.tables import DELIMITERS, Table, peek, read_table
@@ -28,9 +28,22 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         TaamctlError: not two tables, or no telling which is which; a column that is not there; a cell that is not what it should be.
     """
     node_path, edge_path = which(paths, options)
-    raw = columns.nodes(node_table(node_path, options), options)
-    source, target, notes = edges(edge_path, options, raw.node_id is not None)
-    return replace(raw, source=source, target=target, edges_where=str(edge_path), notes=(*raw.notes, *notes))
+    table = node_table(node_path, options)
+    source, target, notes = edge_columns(edge_path, options)
+    chosen = columns.roles(list(table.columns), options, table.where)
+    others = columns.without_meaning(table, chosen, options)
+    if not chosen.id and options.ends != "rows":
+        found, why = node_ids.id_column(table.columns, others, node_ids.ends_of(source, target, table.rows), table.where)
+        if found:
+            options, notes = replace(options, id=found), (f"{node_path}: {found!r} is taken for the nodes' id: {why}", *notes)
+            table = node_table(node_path, options)  # its cells as text, as ids are
+    elif not options.id and options.ends != "rows":
+        node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
+    raw = columns.nodes(table, options)
+    by_row = options.ends == "rows"
+    source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)
+    return replace(raw, source=source, target=target, edges_where=str(edge_path), notes=(*raw.notes, *notes), by_row=by_row,
+                   hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_ids(table.columns, others, chosen.id, u, v))
 
 
 def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
@@ -78,14 +91,11 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
     return table
 
 
-def edges(path: Path, options: ImportOptions, have_ids: bool) -> tuple[Array, Array, tuple[str, ...]]:
-    """Return the two ends of every edge, as names, or as numbers where nodes have no names; and notes.
-
-    Args:
-        have_ids: whether nodes have names.
+def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return the two columns that hold the ends of the edges, as the table has them, and notes.
 
     Raises:
-        TaamctlError: no telling which columns are the ends, or an end that is empty or no number.
+        TaamctlError: no telling which columns are the ends.
     """
     told = bool(options.source or options.target)
 
@@ -113,7 +123,7 @@ def edges(path: Path, options: ImportOptions, have_ids: bool) -> tuple[Array, Ar
         columns.named(name, names, str(path), option)
     left = [n for n in names if n not in (source, target)]
     notes = (f"{path}: columns of the edges not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}",) if left else ()
-    return *ends(table.columns[source], table.columns[target], str(path), have_ids), notes
+    return table.columns[source], table.columns[target], notes
 
 
 def ends(source: Any, target: Any, where: str, have_ids: bool) -> tuple[Array, Array]:

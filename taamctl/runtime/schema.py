@@ -39,6 +39,7 @@ KINDS: dict[str, Kind] = {
         "features/indptr": Entry("int64", ("N+1",), "features as CSR: row pointer", optional=True),
         "features/indices": Entry("int32", ("nnz",), "features as CSR: feature ids", optional=True),
         "features/data": Entry("float32", ("nnz",), "features as CSR: values; left out where all are 1", optional=True),
+        "features/name": Entry("str", ("F",), "names of the features, by which a bank matches them", optional=True),
         "labels": Entry("int64", ("N",), "class id in 0..C-1; -1: unlabelled"),
         "classes/name": Entry("str", ("C",), "class names, in label order"),
         "given/arrival": Entry("int64", ("C",), "the task that every class arrives with", optional=True),
@@ -107,6 +108,7 @@ KINDS: dict[str, Kind] = {
     "bank_shared": Kind(1, "what all tasks of a bank share, `shared-<generation>.h5`", {
         "lift": Entry("float32", ("F", "random"), "random matrix of the router's node profiles"),
         "probe": Entry("float32", ("probe", "F"), "random rows that every task's reference outputs are for"),
+        "features/name": Entry("str", ("F",), "names of the features, in the order in which all tasks have them", optional=True),
     }, open_entries=True),
     "bank_router": Kind(1, "the router of all tasks of a bank, solved from their sums, `router-<generation>.h5`", {
         "weight": Entry("float32", ("P", "C"), "regression of node profiles on classes, in the order of the tasks"),

@@ -44,7 +44,7 @@ def test_the_file_on_stdout_and_every_change_on_stderr(here: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.stdout == f"data{os.sep}shop.h5\n"
     assert done.stderr.splitlines() == [
-        "nodes.csv: id from 'id'; label from 'label'; time from 'when'; 2 columns of features",
+        "nodes.csv: id from 'id'; label from 'label'; time from 'when'; 2 columns of features", "nodes.csv: features: a, b",
         "features cast from int64 to float32", "1 duplicate edges dropped",
         "2 of 2 edges have no reverse: split.symmetrize decides whether they count both ways",
         "3 nodes, 2 edges, 2 features, 2 classes", "next: taamctl data doctor shop"]

@@ -1,0 +1,213 @@
+"""Which column names the nodes, and whether the ends of edges are such names or row numbers, told from what the edges hold.
+
+Names of columns do not tell it: of sixteen usual names of id columns two are in any list. So the values decide, and where two readings are
+possible that make two graphs, neither is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+
+FEW = 10  # nodes: among fewer, a feature such as 0, 1, 2 is a permutation of row numbers by chance
+EXACT = 1 << 24  # whole numbers up to here are exact in float32
+_LIKE_AN_ID = re.compile(r"(^|[^a-z])(key|name|nr|no|num|number|code|uuid|guid)$|(id|ids|idx|index)$", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d+")
+UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)*|__index_level_\d+__")  # what pandas calls a column without a name, often the row number
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The different ends of all edges.
+
+    Attributes:
+        text: every different end, as text.
+        numbers: the same as whole numbers; None where one is none.
+        are_rows: all of them are row numbers 0..N-1.
+    """
+
+    text: frozenset[str]
+    numbers: frozenset[int] | None
+    are_rows: bool
+
+
+def ends_of(source: Any, target: Any, n: int) -> Ends:
+    """Return the different ends of edges.
+
+    Args:
+        source, target: [E] numbers or text. n: number of nodes.
+    """
+    import pandas as pd
+
+    different = pd.unique(np.concatenate([np.asarray(source, object), np.asarray(target, object)]))
+    text = frozenset(spelled(v) for v in different.tolist())
+    if not all(_WHOLE.fullmatch(t) for t in text):
+        return Ends(text, None, False)
+    numbers = frozenset(int(t) for t in text)
+    return Ends(text, numbers, bool(numbers) and 0 <= min(numbers) <= max(numbers) < n)
+
+
+def spelled(value: Any) -> str:
+    """Return an id as text; a whole number that was read as a float loses its `.0`."""
+    if isinstance(value, float) and value == np.floor(value):
+        value = int(value)
+    return value.decode("utf-8", "replace").strip() if isinstance(value, bytes) else str(value).strip()
+
+
+def holding(cell: Mapping[str, Array], names: Sequence[str], ends: Ends) -> tuple[str, ...]:
+    """Return the columns that name every end of the edges and hold no value twice; columns that have a name themselves come first."""
+    found = tuple(name for name in names if _holds(cell[name], ends))
+    return tuple(n for n in found if not UNNAMED.fullmatch(n)) or found
+
+
+def _holds(column: Array, ends: Ends) -> bool:
+    import pandas as pd
+
+    if column.ndim != 1 or column.dtype.kind not in "iuO" or len(column) < len(ends.text) or not pd.Series(column).is_unique:
+        return False
+    if column.dtype.kind in "iu":
+        return ends.numbers is not None and ends.numbers <= set(column.tolist())  # 007 was read as 7
+    values = [spelled(v) for v in column.tolist()]
+    return len(set(values)) == len(values) and ends.text <= set(values)
+
+
+def id_column(cell: Mapping[str, Array], names: Sequence[str], ends: Ends, where: str) -> tuple[str, str]:
+    """Return the column that the edges name the nodes by, and why it is taken; two empty texts where ends are row numbers.
+
+    Args:
+        cell: the columns of the node table. names: those without another meaning.
+
+    Raises:
+        TaamctlError: two columns hold every end; or one does, and the ends can be row numbers as well.
+    """
+    found = holding(cell, names, ends)
+    others = [name for name in found if not _same_as_rows(cell[name])]
+    if ends.are_rows and not others:
+        return (found[0], "its values are the row numbers") if found else ("", "")
+    if not found:
+        return "", ""
+    sure = not ends.are_rows or any(_LIKE_AN_ID.search(name) for name in others)
+    if not sure and len(cell[found[0]]) < FEW:
+        return "", ""
+    if len(others) == 1 and sure:
+        return others[0], "the only column that holds every end of the edges"
+    rows = ", or --ends rows: edges count the rows from 0" if ends.are_rows else ""
+    held = " and ".join(repr(name) for name in others)
+    if len(others) > 1:
+        raise TaamctlError(f"{where}: no column has a usual name of an id, and {held} each hold every end of the edges",
+                           f"say which one names the nodes: {' or '.join(f'--id {quoted(n)}' for n in others)}{rows}")
+    raise TaamctlError(f"{where}: the ends of the edges can be the values of {held} or row numbers, and that makes two graphs",
+                       f"say which: --id {quoted(others[0])}{rows}")
+
+
+def refuse_rivals(cell: Mapping[str, Array], taken: str, names: Sequence[str], source: Any, target: Any, where: str) -> None:
+    """Refuse an id column, taken for its name, that counts the rows while another column names every end of the edges too.
+
+    Args:
+        taken: the id column. names: the columns without another meaning.
+
+    Raises:
+        TaamctlError: there is such a column.
+    """
+    rivals = [name for name in names if _could_name(cell[name]) and not _same_as_rows(cell[name])]
+    if not rivals or not _same_as_rows(cell[taken]):
+        return
+    if found := holding(cell, rivals, ends_of(source, target, len(cell[taken]))):
+        raise TaamctlError(f"{where}: {taken!r} counts the rows, and {found[0]!r} names every end of the edges too: that makes two graphs",
+                           f"say which one the edges mean: --id {quoted(taken)} or --id {quoted(found[0])}")
+
+
+def _could_name(column: Array) -> bool:
+    import pandas as pd
+
+    return column.ndim == 1 and column.dtype.kind in "iuO" and len(column) >= FEW and pd.Series(column).is_unique
+
+
+def _same_as_rows(column: Array) -> bool:
+    if column.dtype.kind in "iu":
+        return bool(np.array_equal(column, np.arange(len(column))))
+    return [spelled(v) for v in column.tolist()] == [str(row) for row in range(len(column))]
+
+
+def rows_or_ids(ids: Any, source: Any, target: Any, chosen: str, where: str, key: str) -> tuple[bool, str]:
+    """Tell whether ends beside an array of the nodes' names are row numbers, and what to say of it.
+
+    Args:
+        ids: [N] names of the nodes. chosen: `rows` or `ids` where the user said so, else empty. key: what the array is called.
+
+    Raises:
+        TaamctlError: both readings are possible and make two graphs.
+    """
+    if chosen:
+        return chosen == "rows", ""
+    names = [spelled(v) for v in np.asarray(ids).ravel().tolist()]
+    ends = ends_of(np.asarray(source).ravel(), np.asarray(target).ravel(), len(names))
+    if not ends.are_rows:
+        return False, ""
+    row_of = {name: row for row, name in enumerate(names)}
+    if not ends.text <= row_of.keys():
+        return True, f"{where}: the ends of the edges are row numbers; {key!r} names the nodes"
+    if all(row_of[end] == int(end) for end in ends.text):
+        return True, ""
+    moved = next(end for end in sorted(ends.text, key=int) if row_of[end] != int(end))
+    raise TaamctlError(f"{where}: an edge to {moved} can mean row {moved}, or the node that {key!r} calls {moved} (row {row_of[moved]}): "
+                       "that makes two graphs", "say which: --ends rows, or --ends ids")
+
+
+def hint_of_ids(cell: Mapping[str, Array], names: Sequence[str], taken: str, source: Any, target: Any) -> str:
+    """Return what to do where the column taken for the ids lacks some ends: the column that has them all, if there is one.
+
+    Args:
+        names: the other columns. taken: the column of the ids.
+    """
+    better = holding(cell, names, ends_of(source, target, 0))
+    return f"--id {quoted(better[0])} --ignore {quoted(taken)}: {better[0]!r} names every end of the edges" if better else ""
+
+
+def usable_names(ids: Any, n: int) -> bool:
+    """Tell whether an array can name N nodes: one name each, none empty, none twice."""
+    names = [spelled(v) for v in np.asarray(ids).ravel().tolist() if v is not None]
+    return len(names) == n and len(set(names)) == n and all(names)
+
+
+def numbers_of_rows(cell: Mapping[str, Array], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that hold every whole number from 0 to N-1, or from 1 to N, once: they count the nodes, and are no features."""
+    return tuple(name for name in names if (whole := _different_whole(cell[name])) is not None
+                 and whole.max() - whole.min() == len(whole) - 1 and whole.min() in (0, 1))
+
+
+def like_ids(cell: Mapping[str, Array], names: Sequence[str], where: str) -> list[str]:
+    """Say which columns of features hold a different whole number for every node, and where float32 rounds whole numbers."""
+    notes = []
+    for name in names:
+        column = cell[name]
+        if _different_whole(column) is not None:
+            notes.append(f"{where}: warning: {name!r} holds a different whole number for every node: is it an id? It is taken as a "
+                         f"feature; --ignore {quoted(name)} leaves it out")
+        if column.dtype.kind in "iu" and column.size and max(-int(column.min()), int(column.max())) > EXACT:
+            notes.append(f"{where}: warning: {name!r} holds whole numbers above {EXACT:,}, whose last digits float32 cannot hold")
+    return notes
+
+
+def _different_whole(column: Array) -> Array | None:
+    """Return a column as whole numbers where it holds a different one for every node, and there are enough of them."""
+    if column.ndim != 1 or column.dtype.kind not in "iuf" or len(column) < FEW:
+        return None
+    if column.dtype.kind == "f" and not (np.isfinite(column).all() and (column == np.floor(column)).all()):
+        return None
+    return column if len(np.unique(column)) == len(column) else None
+
+
+def quoted(name: str) -> str:
+    """Return a name as a shell takes it."""
+    import shlex
+
+    return shlex.quote(name)
+

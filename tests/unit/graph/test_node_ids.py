@@ -1,0 +1,274 @@
+"""Edges join the nodes that their author meant, or two readings are shown: whatever a column or an array is called."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import NodeGraph
+from taamctl.graph import importers
+from taamctl.graph.canonical import to_scipy
+from taamctl.graph.options import ImportOptions
+
+N = 40
+UNUSUAL = ("paper_id", "node_idx", "user_id", "txId", "movieId", "DocID", "item key", "accession_no", "entity_code", "member number")
+needs_dgl = pytest.mark.skipif(importlib.util.find_spec("dgl") is None, reason="dgl is not installed")
+
+
+class Made:
+    """A random graph: x[k, 0] tells which node a row is about, whatever order the rows stand in."""
+
+    def __init__(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.order = rng.permutation(N)
+        while (self.order == np.arange(N)).all():
+            self.order = rng.permutation(N)
+        self.edges = rng.choice(N, (3 * N, 2))
+        self.x = np.stack([np.arange(N) + 0.5, rng.standard_normal(N)], axis=1).astype(np.float32)
+        self.y = rng.integers(0, 3, N)
+
+    @property
+    def joined(self) -> set[tuple[int, int]]:
+        return {(int(u), int(v)) for u, v in self.edges}
+
+    def table(self, folder: Path, columns: dict[str, list[Any]], edges: Any, header: str = "source,target") -> list[Path]:
+        rows = zip(*columns.values(), strict=True)
+        (folder / "nodes.csv").write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]) + "\n")
+        (folder / "edges.csv").write_text("\n".join([header, *(f"{u},{v}" for u, v in edges)]) + "\n")
+        return [folder / "nodes.csv", folder / "edges.csv"]
+
+    def columns(self, ids: dict[str, Any]) -> dict[str, list[Any]]:
+        """Return the node table in the shuffled order, with columns of ids in front."""
+        rest = {"label": [f"c{c}" for c in self.y[self.order]], "x0": self.x[self.order, 0].tolist(), "x1": self.x[self.order, 1].tolist()}
+        return {**{name: list(values) for name, values in ids.items()}, **rest}
+
+    def by_row(self) -> np.ndarray:
+        """Return the edges as numbers of rows of the shuffled order, [2, E]."""
+        row_of = np.argsort(self.order)
+        return row_of[self.edges].T
+
+
+def joined(graph: NodeGraph) -> set[tuple[int, int]]:
+    """Return the edges as pairs of the nodes that x0 names."""
+    x = np.asarray(graph.features)
+    place = list(range(x.shape[1]))
+    column = next(j for j in place if sorted(np.floor(x[:, j]).astype(int).tolist()) == list(range(N)) and (x[:, j] % 1 == 0.5).all())
+    node = np.floor(x[:, column]).astype(int)
+    target, source = np.nonzero(to_scipy(graph.adjacency).toarray())
+    return {(int(node[u]), int(node[v])) for u, v in zip(source, target, strict=True)}
+
+
+def read(paths: list[Path], **options: Any) -> NodeGraph:
+    return importers.read("own", paths, ImportOptions(**options))
+
+
+# ------------------------------------------------------------------------------------------------------- formats whose ends are rows
+
+@pytest.mark.parametrize("key", ["node_id", "ids", "id", "name", "names"])
+@pytest.mark.parametrize("kind", ["permutation", "text", "beyond", "twice"])
+def test_an_array_of_names_moves_no_edge_of_torchs_files(key: str, kind: str, tmp_path: Path) -> None:
+    made = Made(len(key))
+    names: dict[str, Any] = {"permutation": torch.from_numpy(made.order), "text": [f"n{k}" for k in made.order],
+                             "beyond": torch.from_numpy(made.order + 1_000_000), "twice": torch.zeros(N, dtype=torch.int64)}
+    torch.save({"x": torch.from_numpy(made.x[made.order]), "edge_index": torch.from_numpy(made.by_row()), key: names[kind],
+                "y": torch.from_numpy(made.y[made.order])}, tmp_path / "g.pt")
+    graph = read([tmp_path / "g.pt"])
+    assert joined(graph) == made.joined
+    if kind == "twice":
+        assert graph.given.node_id is None
+        assert f"g.pt: {key!r} does not name every node once, so it is not read as their names" in graph.notes
+    else:
+        assert graph.given.node_id is not None
+        assert graph.given.node_id.tolist() == [str(v) for v in (names[kind] if kind == "text" else names[kind].tolist())]
+
+
+@needs_dgl
+@pytest.mark.parametrize("way", ["subgraph", "half", "reordered"])
+def test_what_dgl_puts_beside_a_graph_moves_no_edge(way: str, tmp_path: Path) -> None:
+    import dgl
+
+    made = Made(7)
+    whole = dgl.graph((torch.from_numpy(made.edges[:, 0]), torch.from_numpy(made.edges[:, 1])), num_nodes=N)
+    whole.ndata["feat"], whole.ndata["label"] = torch.from_numpy(made.x), torch.from_numpy(made.y)
+    kept = set(range(N))
+    if way == "reordered":
+        part = dgl.reorder_graph(whole, node_permute_algo="custom", permute_config={"nodes_perm": torch.from_numpy(made.order)})
+    else:
+        nodes = made.order if way == "subgraph" else made.order[:25]
+        kept = set(nodes.tolist())
+        part = dgl.node_subgraph(whole, torch.from_numpy(nodes))
+    assert "_ID" in part.ndata
+    dgl.save_graphs(str(tmp_path / "g.bin"), [part])
+    graph = read([tmp_path / "g.bin"])
+    node = np.floor(np.asarray(graph.features)[:, 0]).astype(int)
+    target, source = np.nonzero(to_scipy(graph.adjacency).toarray())
+    assert {(int(node[u]), int(node[v])) for u, v in zip(source, target, strict=True)} \
+        == {(u, v) for u, v in made.joined if {u, v} <= kept}
+
+
+def test_a_matrix_counts_rows_whatever_they_are_called(tmp_path: Path) -> None:
+    import scipy.io
+    import scipy.sparse as sp
+
+    made = Made(3)
+    source, target = made.by_row()
+    scipy.io.mmwrite(tmp_path / "edges.mtx", sp.coo_matrix((np.ones(len(source)), (source, target)), (N, N)))
+    made.table(tmp_path, made.columns({"id": made.order}), [])
+    graph = read([tmp_path / "edges.mtx", tmp_path / "nodes.csv"])
+    assert joined(graph) == made.joined
+    assert graph.given.node_id is not None and graph.given.node_id.tolist() == [str(k) for k in made.order]
+    with pytest.raises(TaamctlError, match="--ends ids: edges in Matrix Market"):
+        read([tmp_path / "edges.mtx", tmp_path / "nodes.csv"], ends="ids")
+
+
+# --------------------------------------------------------------------------------------------------------------------------- arrays
+
+@pytest.mark.parametrize("key", ["id", "node_id", "ids"])
+def test_arrays_that_can_be_read_in_two_ways_are_shown_both(key: str, tmp_path: Path) -> None:
+    made = Made(11)
+    arrays = {"x": made.x[made.order], "y": made.y[made.order], key: made.order}
+    np.savez(tmp_path / "rows.npz", edge_index=made.by_row(), **arrays)
+    np.savez(tmp_path / "ids.npz", edge_index=made.edges.T, **arrays)
+    for name in ("rows", "ids"):
+        with pytest.raises(TaamctlError, match="that makes two graphs") as error:
+            read([tmp_path / f"{name}.npz"])
+        assert error.value.hint == "say which: --ends rows, or --ends ids"
+        assert joined(read([tmp_path / f"{name}.npz"], ends=name)) == made.joined
+    left_out = read([tmp_path / "rows.npz"], ignore=(key,))
+    assert joined(left_out) == made.joined and left_out.given.node_id is None
+
+
+@pytest.mark.parametrize("ids", ["in order", "text", "large"])
+def test_arrays_that_can_be_read_in_one_way_are_read_so(ids: str, tmp_path: Path) -> None:
+    made = Made(12)
+    names: dict[str, Any] = {"in order": np.arange(N), "text": np.array([f"n{k}" for k in made.order]), "large": made.order + 1000}
+    arrays = {"x": made.x[made.order], "y": made.y[made.order], "id": names[ids]}
+    np.savez(tmp_path / "rows.npz", edge_index=made.by_row(), **arrays)
+    assert joined(read([tmp_path / "rows.npz"])) == made.joined
+    if ids != "in order":
+        named = names[ids][made.by_row()]
+        np.savez(tmp_path / "ids.npz", edge_index=named, **arrays)
+        assert joined(read([tmp_path / "ids.npz"])) == made.joined
+
+
+def test_a_sparse_matrix_among_arrays_counts_rows(tmp_path: Path) -> None:
+    import scipy.sparse as sp
+
+    made = Made(13)
+    source, target = made.by_row()
+    a = sp.csr_matrix((np.ones(len(source)), (source, target)), (N, N))
+    np.savez(tmp_path / "g.npz", adj_data=a.data, adj_indices=a.indices, adj_indptr=a.indptr, adj_shape=a.shape,
+             x=made.x[made.order], labels=made.y[made.order], node_id=made.order)
+    assert joined(read([tmp_path / "g.npz"])) == made.joined
+
+
+# --------------------------------------------------------------------------------------------------------------------------- tables
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_id_column_of_any_name_is_found_or_asked_about(seed: int, tmp_path: Path) -> None:
+    """Drawn at random: its name, its place, how ids are spelled, and whether pandas wrote its index in front."""
+    rng, made = np.random.default_rng(seed), Made(seed)
+    letters = "".join(rng.choice(list("abcdefghkmpqrsuvw"), 6))
+    name = str(rng.choice([*UNUSUAL, letters, letters, "Knoten"]))
+    spelling = [lambda k: k, lambda k: k + 1, lambda k: f"n{k}", lambda k: k * 977 + 10**9, lambda k: f"{k:05d}"][int(rng.integers(5))]
+    columns = made.columns({name: [spelling(k) for k in made.order.tolist()]})
+    if rng.random() < 0.5:
+        columns = {key: columns[key] for key in rng.permutation(list(columns))}
+    if rng.random() < 0.3:
+        columns = {"": list(range(N)), **columns}
+    paths = made.table(tmp_path, columns, [(spelling(u), spelling(v)) for u, v in made.edges.tolist()])
+    asked = ""
+    try:
+        graph = read(paths)
+    except TaamctlError as error:
+        asked = error.hint
+    if asked:
+        assert f"--id {name}" in asked.replace("'", "") and "--ends rows" in asked
+        graph = read(paths, id=name)
+    assert joined(graph) == made.joined
+    assert graph.num_features == 2
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_a_usual_name_that_no_list_holds_needs_no_question(name: str, tmp_path: Path) -> None:
+    made = Made(5)
+    graph = read(made.table(tmp_path, made.columns({name: made.order}), made.edges))
+    assert joined(graph) == made.joined and graph.num_features == 2
+    assert f"nodes.csv: {name!r} is taken for the nodes' id: the only column that holds every end of the edges" in graph.notes
+
+
+def test_rows_are_taken_where_the_user_says_so(tmp_path: Path) -> None:
+    made = Made(6)
+    paths = made.table(tmp_path, made.columns({"rank": made.order}), made.by_row().T)
+    with pytest.raises(TaamctlError, match="the values of 'rank' or row numbers, and that makes two graphs") as error:
+        read(paths)
+    assert error.value.hint == "say which: --id rank, or --ends rows: edges count the rows from 0"
+    graph = read(paths, ends="rows")
+    assert joined(graph) == made.joined and graph.num_features == 2
+    assert any("'rank' counts the nodes" in note for note in graph.notes)
+    assert read(paths, ends="rows", features=("rank", "x0", "x1")).num_features == 3
+    assert joined(read(paths, features=("rank", "x0", "x1"))) == made.joined, "a column named as a feature is no id"
+
+
+def test_two_columns_that_could_be_the_id_are_asked_about(tmp_path: Path) -> None:
+    made = Made(8)
+    paths = made.table(tmp_path, made.columns({"user_id": made.order, "seat_no": made.order[::-1]}), made.edges)
+    with pytest.raises(TaamctlError, match="'user_id' and 'seat_no' each hold every end of the edges") as error:
+        read(paths)
+    assert "--id user_id or --id seat_no" in error.value.hint
+    graph = read(paths, id="user_id")
+    assert joined(graph) == made.joined and graph.num_features == 2, "the other one counts the nodes: no feature"
+
+
+def test_an_index_is_never_preferred_to_a_column_with_a_name(tmp_path: Path) -> None:
+    made = Made(9)
+    rows = list(range(N))
+    graph = read(made.table(tmp_path, made.columns({"": rows, "paperId": made.order}), made.edges))
+    assert joined(graph) == made.joined
+    with pytest.raises(TaamctlError, match="'index' counts the rows, and 'paperId' names every end of the edges too"):
+        read(made.table(tmp_path, made.columns({"index": rows, "paperId": made.order}), made.edges))
+
+
+def test_where_ids_do_not_meet_the_column_whose_values_do_is_named(tmp_path: Path) -> None:
+    made = Made(10)
+    columns = made.columns({"id": made.order * 31 + 70_000_000, "new id": made.order})
+    paths = made.table(tmp_path, columns, made.edges)
+    with pytest.raises(TaamctlError, match="nodes stand in the edges only") as error:
+        read(paths)
+    assert error.value.hint.startswith("--id 'new id' --ignore id: 'new id' names every end of the edges")
+    graph = read(paths, id="new id", ignore=("id",))
+    assert joined(graph) == made.joined and graph.num_features == 2
+
+
+def test_features_are_named_and_those_like_ids_are_warned_of(tmp_path: Path) -> None:
+    made = Made(14)
+    accounts = (made.order + 1) * 7_000_000_000
+    wide = {f"w{j}": made.x[:, 1].tolist() for j in range(12)}
+    graph = read(made.table(tmp_path, {**made.columns({"id": made.order, "account": accounts}), **wide}, made.edges))
+    assert "nodes.csv: features: account, x0, x1, w0, w1, w2, w3, w4, w5, w6, and 5 more" in graph.notes
+    assert any("warning: 'account' holds a different whole number for every node" in n and "--ignore account" in n for n in graph.notes)
+    assert any("'account' holds whole numbers above 16,777,216, whose last digits float32 cannot hold" in n for n in graph.notes)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_column_that_counts_the_nodes_is_no_feature(first: int, tmp_path: Path) -> None:
+    made = Made(15)
+    counted = (np.arange(N) + first).tolist()
+    graph = read(made.table(tmp_path, made.columns({"id": [f"n{k}" for k in made.order], "line": counted}),
+                            [(f"n{u}", f"n{v}") for u, v in made.edges]))
+    assert graph.num_features == 2
+    assert "nodes.csv: 'line' counts the nodes (every number once) and is left out; --features with its name takes it" in graph.notes
+
+
+def test_few_nodes_have_features_that_look_like_ids_by_chance(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("a,b,label\n1,0.5,x\n0,1.5,y\n2,2.5,x\n")
+    (tmp_path / "edges.csv").write_text("source,target\n0,1\n1,2\n")
+    graph = read([tmp_path / "nodes.csv", tmp_path / "edges.csv"])
+    assert np.asarray(graph.features).tolist() == [[1, 0.5], [0, 1.5], [2, 2.5]]
+    assert graph.given.node_id is None
