@@ -13,7 +13,7 @@ from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.params import canonical
 
 CODE = ("core", "runtime", "evaluation", "stages/eval.py")
-ARRAYS = ("y", "task", "decision", "margin", "legacy", "grid", *SCOPES)
+ARRAYS = ("y", "task", "decision", "similarity", "margin", "legacy", "grid", *SCOPES)
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
@@ -39,8 +39,9 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             "routed": facts["routed"],
             "settings": {**made_with, "infer": infer_params, **facts["settings"]},
             "classes": names, "bounds": bounds, "flags": summary.flags(parts["test"]["y"], bounds, names, account["dropped"]),
+            "one_class_tasks": summary.one_class_tasks(parts["test"]["y"], bounds),
             "parameters": summary.costs(facts["stored"], facts["num_features"], len(bounds), facts["prototype_width"], facts["task_id"]),
-            "parts": {part: summary.part_summary(arrays, bounds, facts["task_id"]) for part, arrays in parts.items()},
+            "parts": {part: summary.part_summary(arrays, bounds, facts["task_id"], facts["routed"][1]) for part, arrays in parts.items()},
         }
         _write(outputs, result)
 

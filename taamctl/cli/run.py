@@ -88,5 +88,6 @@ def _result(context: Context, dataset: str, method: str, seed: int) -> dict[str,
 
     row = collect.run_row(context.layout.file("eval", dataset, method, seed))
     keys = ("dataset", "method", "seed", "profile", "scope", "averaging", "unit", "protocol", "split", "aa", "af", "bwt",
-            "task_id_accuracy", "task_id", "matrix", "aa_by_scope", "af_by_scope", "parameters", "flags", "sha256")
+            "task_id_accuracy", "task_id", "matrix", "aa_by_scope", "af_by_scope", "parameters", "flags", "one_class_tasks", "doubts",
+            "sha256")
     return {**{key: row[key] for key in keys}, **collect.costs(context.layout, dataset, method, seed)}

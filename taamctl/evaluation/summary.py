@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from taamctl.core.types import SCOPES, Array
-from taamctl.evaluation import cost, matrix
+from taamctl.evaluation import cost, matrix, routing
 
 AVERAGINGS = ("balanced", "micro")
-ROUTINGS = ("amp/cosine", "amp/euclid", "ls/cosine", "ls/euclid")
+ONE_CLASS = ("test graphs of one class, where AA is task-ID accuracy (within a task's classes) or one class's recall (over more), and does "
+             "not tell how well classes are told apart")
 
 
 def scope_summary(y: Array, task: Array, predicted: Array, bounds: Array) -> dict[str, Any]:
@@ -25,13 +26,14 @@ def scope_summary(y: Array, task: Array, predicted: Array, bounds: Array) -> dic
     return out
 
 
-def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str) -> dict[str, Any]:
+def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str, metric: str) -> dict[str, Any]:
     """Return one part's summary.
 
     Args:
-        arrays: y, task, decision, margin, legacy, grid and one array per scope, as in the `infer` artefact. `legacy_af` explains printed
-            values only: the final model stands in for every stage's model.
+        arrays: y, task, decision, similarity, margin, legacy, grid and one array per scope, as in the `infer` artefact. `legacy_af`
+            explains printed values only: the final model stands in for every stage's model.
         kind: how the method gets its task IDs: `inferred`, `given` or `none`.
+        metric: `cosine` or `euclid`, of the inference.
     """
     y, task, choice = arrays["y"], arrays["task"], arrays["decision"]
     accuracy = matrix.task_id_accuracy(choice)
@@ -43,21 +45,34 @@ def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str) -> dict[
                       for averaging in AVERAGINGS},
         "class_recall": {scope: matrix.class_recall(y, arrays[scope][-1], int(bounds[-1][1])) for scope in SCOPES},
         "task_id": {"kind": kind, "accuracy": accuracy[-1], "accuracy_by_stage": accuracy, "decisions": choice,
-                    "grid": dict(zip(ROUTINGS, arrays["grid"], strict=True)),
+                    "grid": dict(zip(routing.ROUTINGS, arrays["grid"], strict=True)),
+                    "nearness": routing.nearness(arrays["similarity"][-1], metric),
                     "smallest_margin": np.nanmin(margins) if (~np.isnan(margins)).any() else np.nan},
     }
 
 
 def flags(y: Array, bounds: Array, class_names: list[str], dropped: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name the classes that are not in the stream, and those without a test node: they are left out of every mean.
+    """Name the classes that are not in the stream, those without a test node (left out of every mean), and test graphs of one class.
 
     Args:
         y: [N] test labels.
         dropped: name, nodes and reason of every class that the split left out.
     """
     counts = np.bincount(y, minlength=int(bounds[-1][1]))
-    out = [f"class {d['name']} ({d['nodes']:,} nodes) is not in the stream: {d['reason']}" for d in dropped]
+    alone = one_class_tasks(y, bounds)
+    out = [f"{ONE_CLASS}: task {', '.join(map(str, alone))}"] if alone else []
+    out += [f"class {d['name']} ({d['nodes']:,} nodes) is not in the stream: {d['reason']}" for d in dropped]
     return out + [f"class {class_names[c]} has no test node and is left out of the means" for c in np.flatnonzero(counts == 0)]
+
+
+def one_class_tasks(y: Array, bounds: Array) -> list[int]:
+    """Return the tasks, counted from 0, whose test graph holds nodes of one class only: inside the task nothing is told apart.
+
+    Args:
+        y: [N] test labels. bounds: [T, 2] class ids of the tasks.
+    """
+    counts = np.bincount(y, minlength=int(bounds[-1][1]))
+    return [k for k, (low, high) in enumerate(bounds) if np.count_nonzero(counts[low:high]) == 1]
 
 
 def costs(stored: Mapping[str, int], num_features: int, num_tasks: int, prototype_width: int, kind: str) -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from taamctl.core.types import PARTS, Array, NodeGraph
+from taamctl.evaluation import routing
 from taamctl.pipeline import costs
 from taamctl.pipeline.costs import MIB, Workload
 from taamctl.stream.params import SplitParams
@@ -48,10 +49,12 @@ def split_facts(split: Split, codes: Array) -> dict[str, Any]:
     in_part = np.repeat(np.arange(len(split.offset) - 1) % 3, np.diff(split.offset))
     ours = codes[split.orig_id]
     twins = int(np.isin(ours[in_part == 2], ours[in_part == 0]).sum())
+    tested = split.counts[:, PARTS.index("test")] > 0
+    alone = [str(t.index) for t in split.stream.tasks if tested[t.low:t.high].sum() == 1]
     lacking = {part: [names[c] for c in np.flatnonzero(split.counts[:, p] == 0)] for p, part in enumerate(PARTS)}
     return {"tasks": tasks, "parts": parts, "edges_used": used, "edges_kept": kept, "edges_lost_share": 1 - kept / used if used else 0.0,
-            "test_twins": twins, "dropped": [asdict(d) for d in split.dropped], "classes_without": lacking, "stated": split.stated,
-            "unlabelled": list(split.unlabelled)}
+            "test_twins": twins, "one_class_tasks": alone, "dropped": [asdict(d) for d in split.dropped], "classes_without": lacking,
+            "stated": split.stated, "unlabelled": list(split.unlabelled)}
 
 
 def stream_findings(graph: NodeGraph, facts: dict[str, Any], params: SplitParams) -> list[Finding]:
@@ -69,13 +72,16 @@ def stream_findings(graph: NodeGraph, facts: dict[str, Any], params: SplitParams
                            "join them to others in the source; or set split.small_class: refuse to be stopped by such classes"))
     if over:
         out.append(Finding(WARN, f"{_count(over, 'class', 'classes')} left over at the end and left out (split.odd_class: drop): "
-                           f"{_some(over)}", "set split.odd_class: merge_into_last, or singleton_task",
+                           f"{_some(over)}", "set split.odd_class: merge_into_last",
                            ("split.odd_class=merge_into_last",)))
     if len(facts["tasks"]) == 1:
-        lower = "tasks" not in facts["stated"] and params.classes_per_task > 1
         out.append(Finding(WARN, "there is one task only: nothing comes after it, so nothing can be forgotten",
-                           "set split.classes_per_task: 1" if lower else "bring more classes, or state another stream in the source",
-                           ("split.classes_per_task=1",) if lower else ()))
+                           "bring more classes, or state another stream in the source; tasks of one class each would make AA nothing but "
+                           "task-ID accuracy"))
+    if alone := facts["one_class_tasks"]:
+        out.append(Finding(WARN, f"{_count(alone, 'test graph holds', 'test graphs hold')} one class only (task {_some(alone)}): AA is "
+                           "nothing but task-ID accuracy there", "set split.classes_per_task: 2 or more and split.odd_class: merge_into_last, or "
+                           "join tasks in the source"))
     fix = "set split.parts: drawn" if facts["stated"].get("parts") == "given" else "such a class needs more nodes (3 or more)"
     for part in ("val", "test"):
         if lacking := facts["classes_without"][part]:
@@ -100,6 +106,21 @@ def stream_findings(graph: NodeGraph, facts: dict[str, Any], params: SplitParams
     return out
 
 
+def routing_findings(routed: dict[str, Any]) -> list[Finding]:
+    """Return why task-ID inference would fail, as validation tells it, and what to set where another profile and metric do better.
+
+    Args:
+        routed: as `routing.on_validation` gives it.
+    """
+    out = []
+    for line in routing.doubts(routed["accuracy"], routed["nearness"], routed["grid"], routed["by"]):
+        right = routing.better(routed["grid"], routed["by"]) if routed["accuracy"] < 1 else []
+        mend = "set " + " and ".join(c.replace("=", ": ") for c in routing.settings(right[0])) if right else \
+            "route per node (taamctl eval --lens), or use a method that needs no task ID, such as analytic"
+        out.append(Finding(WARN, line, mend, routing.settings(right[0]) if right else ()))
+    return out
+
+
 def graph_findings(facts: dict[str, Any], params: SplitParams, directed: bool) -> list[Finding]:
     """Return what there is to say about edges and features.
 
@@ -119,7 +140,7 @@ def graph_findings(facts: dict[str, Any], params: SplitParams, directed: bool) -
     if x["empty_columns"]:
         out.append(Finding(NOTE, f"{x['empty_columns']:,} of {x['count']:,} features are 0 for every node", "drop them in the source"))
     if max(abs(x["low"]), abs(x["high"])) > 100:
-        row = " or set precompute.feature_norm: row" if x["low"] >= 0 else ""
+        row = " or set precompute.feature_norm: row" if x["low"] >= 0 and x["count"] > 1 else ""
         out.append(Finding(WARN, f"features run from {x['low']:.4g} to {x['high']:.4g}: training steps are made for values near 1",
                            f"scale them in the source{row}"))
     if x["duplicates_of_two_classes"]:

@@ -8,13 +8,14 @@ from typing import Any
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
-from taamctl.pipeline import advice, census
+from taamctl.pipeline import advice, census, routing
 from taamctl.pipeline.calibrate import packaged
 from taamctl.pipeline.costs import MIB
 from taamctl.pipeline.plan import workload
 from taamctl.pipeline.room import machine
+from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context
-from taamctl.stream.plan import Facts, make_split
+from taamctl.stream.plan import Facts, Split, make_split
 
 PACKAGE = "taamctl.datasets"
 
@@ -23,7 +24,7 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     """Return everything that `taamctl data doctor` reports of one data set, JSON-ready.
 
     Keys: dataset, from, nodes, edges, features, labels, homophily, states, notes (what the graph is like); stream (what `split` makes of
-    it, null where it refuses); estimates (per stage, from counts); room; findings (level, what, mend, changes); ok.
+    it, null where it refuses); routing (task IDs of its validation graphs, null with one task); estimates (per stage, from counts); room; findings (level, what, mend, changes); ok.
 
     Raises:
         TaamctlError: the graph cannot be loaded.
@@ -34,7 +35,7 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     facts, codes = census.census(graph)
     there = machine(context.layout.root)
     room = {"memory": there["memory"], "disk": there["disk"]}
-    findings, stream, costs = [], None, []
+    findings, stream, routed, costs = [], None, None, []
     try:
         made = make_split(graph, Facts(module.META.directed, module.META.unlabelled_as), split_params)
     except TaamctlError as error:
@@ -45,11 +46,25 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
         costs = advice.estimate(stream, facts["features"], graph.num_nodes, work, packaged(work.threads))
         findings += advice.room_findings(costs, room["memory"], room["disk"])
         findings += advice.stream_findings(graph, stream, split_params)
+        if len(made.stream.tasks) > 1:
+            try:
+                routed = _routed(context, graph, made, module.META.feature_norm)
+                findings += advice.routing_findings(routed)
+            except TaamctlError as error:  # hops that are not there
+                findings.append(advice.Finding(advice.STOP, error.message, error.hint))
     findings += advice.graph_findings(facts, split_params, module.META.directed)
     levels = (advice.STOP, advice.WARN, advice.NOTE)
     findings.sort(key=lambda f: levels.index(f.level))
-    return {"dataset": dataset, "from": registry.origin(PACKAGE, dataset), **facts, "stream": stream, "estimates": costs, "room": room,
+    return {"dataset": dataset, "from": registry.origin(PACKAGE, dataset), **facts, "stream": stream, "routing": routed, "estimates": costs, "room": room,
             "findings": [asdict(f) for f in findings], "ok": not any(f.level == advice.STOP for f in findings)}
+
+
+def _routed(context: Context, graph: NodeGraph, split: Split, feature_norm: str) -> dict[str, Any]:
+    """Return how validation graphs are routed by the parameters at hand."""
+    made, infer = context.params.section("precompute"), context.params.section("infer")
+    norm = feature_norm if made.feature_norm == "as_released" else made.feature_norm
+    found: dict[str, Any] = artefacts.strict(routing.on_validation(graph.features, split, made, norm, infer))
+    return found
 
 
 def suggested(report: dict[str, Any]) -> list[str]:
@@ -80,6 +95,10 @@ def lines(report: dict[str, Any]) -> list[str]:
         *(("note", note) for note in report["notes"]),
     ]
     out = [f"{key:<12} {value}" for key, value in pairs]
+    if routed := report["routing"]:
+        right = "-" if routed["accuracy"] is None else f"{100 * routed['accuracy']:.0f}"
+        out.append(f"{'task IDs':<12} {right} % of the validation graphs right by {routed['by']}; all: "
+                   + ", ".join(f"{name} {100 * share:.0f} %" for name, share in routed["grid"].items() if share is not None))
     if report["stream"] is not None:
         out += ["", *_stream_lines(report["stream"]), "", *_cost_lines(report)]
     out.append("")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.evaluation import routing
 from taamctl.runtime import artefacts, provenance
 from taamctl.runtime.layout import STAGES, Layout
 
@@ -56,10 +57,19 @@ def _row(made: Mapping[str, Any], part: str, sha256: str) -> dict[str, Any]:
         "task_id_kind": made["task_id_kind"],
         "task_id_accuracy": chosen["task_id"]["accuracy"] if made["task_id_kind"] == "inferred" else None,
         "task_id": "/".join(made["routed"]) if made["task_id_kind"] == "inferred" else made["task_id_kind"],
-        "task_id_grid": chosen["task_id"]["grid"],
+        "task_id_grid": chosen["task_id"]["grid"], "one_class_tasks": made.get("one_class_tasks", []),
+        "doubts": _doubts(made),
         "parameters": made["parameters"], "flags": made["flags"], "sha256": sha256,
         "settings": {**made["settings"], "train": {k: v for k, v in made["settings"]["train"].items() if k != "seed"}},
     }
+
+
+def _doubts(made: Mapping[str, Any]) -> list[str]:
+    """Say why the inferred task IDs of a run should not be trusted: always from validation, whatever part a row is about."""
+    said = made["parts"]["val"]["task_id"]
+    if made["task_id_kind"] != "inferred":
+        return []
+    return routing.doubts(said["accuracy"], said.get("nearness"), said["grid"], "/".join(made["routed"]))
 
 
 def costs(layout: Layout, dataset: str, method: str, seed: int) -> dict[str, Any]:
@@ -125,7 +135,8 @@ def over_seeds(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             row[f"aa_{scope}"], row[f"aa_{scope}_std"] = mean_std([m["aa_by_scope"][scope] for m in members])
         row["parameters"] = members[0]["parameters"]
         row["task_id_grid"] = members[0]["task_id_grid"]  # of the features: the same for all seeds
-        row["flags"] = members[0]["flags"]
+        row["flags"], row["one_class_tasks"] = members[0]["flags"], members[0].get("one_class_tasks", [])
+        row["doubts"] = list(dict.fromkeys(line for m in members for line in m.get("doubts", [])))
         row["matrix"] = _mean_matrix([m["matrix"] for m in members])
         row["sha256"] = [m["sha256"] for m in members]
         out.append(row)

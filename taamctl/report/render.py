@@ -24,9 +24,10 @@ def percent(mean: float | None, std: float | None, decimals: int) -> str:
 
 
 def cells(row: Row, decimals: int) -> tuple[str, ...]:
-    """Return a row's cells, in the order of `COLUMNS`."""
+    """Return a row's cells, in the order of `COLUMNS`; `*` marks an AA that test graphs of one class take part in."""
     several = len(row["seeds"]) > 1
     values = [percent(row[m], row[f"{m}_std"] if several else None, decimals) for m in ("aa", "af", "task_id_accuracy")]
+    values[0] += "*" if row.get("one_class_tasks") else ""
     name = f"{row['method']} ({row['profile']})" if row["profile"] else row["method"]
     seeds = ",".join(map(str, row["seeds"]))
     return (row["dataset"], name, *values, row["task_id"], row["scope"], seeds, f"{row['parameters']['extra_paper'] / 1e6:.4f}")
@@ -35,7 +36,8 @@ def cells(row: Row, decimals: int) -> tuple[str, ...]:
 def scope_cells(row: Row, decimals: int) -> tuple[str, ...]:
     """Return data set, method, and AA within every logit scope, in the order of `SCOPES`."""
     several = len(row["seeds"]) > 1
-    found = [percent(row[f"aa_{s}"], row[f"aa_{s}_std"] if several else None, decimals) for s in SCOPES]
+    mark = "*" if row.get("one_class_tasks") else ""
+    found = [percent(row[f"aa_{s}"], row[f"aa_{s}_std"] if several else None, decimals) + mark for s in SCOPES]
     return (row["dataset"], cells(row, decimals)[1], *found)
 
 
@@ -52,7 +54,19 @@ def conditions(rows: Sequence[Row]) -> list[str]:
         lines.append("The rows' scopes differ: a narrower scope is an easier task. Compare within one (AA by logit scope in report.md).")
     if any(r["task_id_kind"] == "inferred" for r in rows):
         lines.append("Every query graph holds one task's nodes, which is what makes a graph-level task ID easy.")
-    return lines + differences(rows) + sorted({f"{r['dataset']}: {flag}" for r in rows for flag in r["flags"]})
+    if any(r.get("one_class_tasks") for r in rows):
+        lines.append("*: not a meaningful AA, as the notes on test graphs of one class say.")
+    return lines + warnings(rows) + differences(rows) + sorted({f"{r['dataset']}: {flag}" for r in rows for flag in r["flags"]})
+
+
+def warnings(rows: Sequence[Row]) -> list[str]:
+    """Return why task IDs should not be trusted, each once with the methods that it holds for, and what to set instead."""
+    methods: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for line in row.get("doubts", ()):
+            methods.setdefault((row["dataset"], line), []).append(row["method"])
+    return [f"warning: {dataset} ({', '.join(dict.fromkeys(names))}): {line}. infer.profile and infer.metric choose."
+            for (dataset, line), names in methods.items()]
 
 
 def differences(rows: Sequence[Row]) -> list[str]:
@@ -115,7 +129,7 @@ def changes(row: Row) -> list[str]:
 
 def comma_separated(rows: Sequence[Row]) -> str:
     """Return the rows as CSV, accuracies as unrounded fractions."""
-    names = [k for k in rows[0] if k not in ("matrix", "parameters", "flags", "sha256", "seeds", "settings")]
+    names = [k for k in rows[0] if k not in ("matrix", "parameters", "flags", "sha256", "seeds", "settings", "doubts", "one_class_tasks")]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*names, "seeds", "extra_paper", "extra_full", "flags", "settings", "sha256"])
