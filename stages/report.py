@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from taamctl.report import collect, figure_data, figures, lens, lens_figure, page, render
+from taamctl.report import collect, contents, figure_data, figures, lens, lens_figure, page
 from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.layout import Layout
@@ -23,10 +23,11 @@ def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False
     collect.require(paths, context.layout)
     for missing in () if everything else collect.missing(paths, *filters):
         context.tell(f"note: no evaluation of {missing}; it is not in the report")
-    folder = context.layout.root / "report"
-    datasets = sorted({path.parts[-4] for path in paths})
-    looked = lens.files(paths)
-    tables = tuple(folder / name for name in ("report.json", "report.md", "report.csv", "report.html", *(["lens.csv"] if looked else [])))
+    folder, datasets = context.layout.root / "report", sorted({path.parts[-4] for path in paths})
+    looked, left_out = lens.files(paths)
+    for line in left_out:
+        context.tell(f"note: {line}")
+    tables = tuple(folder / name for name in contents.names(with_lens=bool(looked)))
     shown_lens = sorted({path.parts[-4] for path in looked})
     pictures = tuple(folder / name for d in datasets for name in (*figure_data.files(d), *(lens_figure.names(d) if d in shown_lens else ()))
                      ) if params.pictures else ()
@@ -35,26 +36,19 @@ def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False
     verdicts = collect.verdict_files(context.layout)
 
     def compute() -> None:
-        runs = [collect.run_row(path) for path in paths]
-        rows = collect.over_seeds(runs)
-        validation = collect.over_seeds(collect.run_row(path, "val") for path in paths)
-        units = lens.rows(looked)
+        runs, validation = ([collect.run_row(path, part) for path in paths] for part in ("test", "val"))
+        rows, units = collect.over_seeds(runs), lens.rows(looked)
         for stale in {p for kind in (*figure_data.KINDS, lens_figure.KIND) for p in folder.glob(f"{kind}[-.]*")} - {*pictures, *tables}:
             stale.unlink()
-        artefacts.write_json(tables[0], {"rows": rows, "validation": validation, "runs": runs, "conditions": render.conditions(rows),
-                                         "lens": units})
-        artefacts.write_text(tables[1], render.markdown(rows, params.decimals) + lens.markdown(units, params.decimals))
-        if units:
-            artefacts.write_text(tables[4], lens.comma_separated(units))
-        artefacts.write_text(tables[2], render.comma_separated(rows))
         spent = {r["sha256"]: s for r, s in zip(runs, seconds, strict=bool(seconds)) if s is not None}
         shown = [*figures.draw_all(rows, runs, spent), *(lens_figure.draw(d, units) for d in shown_lens)] if pictures else []
+        found = contents.Found(runs, rows, collect.over_seeds(validation), units, left_out, [collect.verdicts(path) for path in verdicts])
+        for name, made in contents.contents(found, shown, params.decimals).items():
+            (artefacts.write_json if name.endswith(".json") else artefacts.write_text)(folder / name, made)
         for name, data in (file for picture in shown for file in picture.files().items()):
             with artefacts.atomic(folder / name) as temporary:
                 temporary.write_bytes(data)
-        artefacts.write_text(tables[3], page.render(rows, shown, [collect.verdicts(path) for path in verdicts], params.decimals, units))
 
-    recorded: dict[str, Any] = {"report": canonical(params), "seconds": seconds, "page": page.template_digest()}
+    recorded: dict[str, Any] = {"report": canonical(params), "seconds": seconds, "page": page.template_digest(), "left_out": left_out}
     inputs = (*((p, "taamctl eval") for p in (*paths, *looked)), *((p, "taamctl reproduce") for p in verdicts))
-    job = Job("report", ", ".join(datasets), recorded, inputs, (*tables, *pictures), CODE)
-    return execute(context, job, compute)
+    return execute(context, Job("report", ", ".join(datasets), recorded, inputs, (*tables, *pictures), CODE), compute)

@@ -12,8 +12,6 @@ from taamctl.core.types import SCOPES, Array
 from taamctl.evaluation import cost, matrix, routing
 
 AVERAGINGS = ("balanced", "micro")
-ONE_CLASS = ("test graphs of one class, where AA is task-ID accuracy (within a task's classes) or one class's recall (over more), and does "
-             "not tell how well classes are told apart")
 
 
 def scope_summary(y: Array, task: Array, predicted: Array, bounds: Array) -> dict[str, Any]:
@@ -52,21 +50,21 @@ def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str, metric: 
 
 
 def flags(y: Array, bounds: Array, class_names: list[str], dropped: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name the classes that are not in the stream, those without a test node (left out of every mean), and test graphs of one class.
+    """Name the classes that are not in the stream, and those without a test node: they are left out of every mean.
 
     Args:
         y: [N] test labels.
         dropped: name, nodes and reason of every class that the split left out.
     """
     counts = np.bincount(y, minlength=int(bounds[-1][1]))
-    alone = one_class_tasks(y, bounds)
-    out = [f"{ONE_CLASS}: task {', '.join(map(str, alone))}"] if alone else []
-    out += [f"class {d['name']} ({d['nodes']:,} nodes) is not in the stream: {d['reason']}" for d in dropped]
+    out = [f"class {d['name']} ({d['nodes']:,} nodes) is not in the stream: {d['reason']}" for d in dropped]
     return out + [f"class {class_names[c]} has no test node and is left out of the means" for c in np.flatnonzero(counts == 0)]
 
 
 def one_class_tasks(y: Array, bounds: Array) -> list[int]:
-    """Return the tasks, counted from 0, whose test graph holds nodes of one class only: inside the task nothing is told apart.
+    """Return the tasks, counted from 0, whose test graph holds nodes of one class only: AA does not say how well classes are told apart.
+
+    Within a task of one class every answer is right, so its accuracy is that of the task ID; over more classes it is that class's recall.
 
     Args:
         y: [N] test labels. bounds: [T, 2] class ids of the tasks.

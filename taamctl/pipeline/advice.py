@@ -80,8 +80,8 @@ def stream_findings(graph: NodeGraph, facts: dict[str, Any], params: SplitParams
                            "task-ID accuracy"))
     if alone := facts["one_class_tasks"]:
         out.append(Finding(WARN, f"{_count(alone, 'test graph holds', 'test graphs hold')} one class only (task {_some(alone)}): AA is "
-                           "nothing but task-ID accuracy there", "set split.classes_per_task: 2 or more and split.odd_class: merge_into_last, or "
-                           "join tasks in the source"))
+                           "nothing but task-ID accuracy there",
+                           "set split.classes_per_task: 2 or more and split.odd_class: merge_into_last, or join tasks in the source"))
     fix = "set split.parts: drawn" if facts["stated"].get("parts") == "given" else "such a class needs more nodes (3 or more)"
     for part in ("val", "test"):
         if lacking := facts["classes_without"][part]:

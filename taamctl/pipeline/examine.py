@@ -24,7 +24,8 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     """Return everything that `taamctl data doctor` reports of one data set, JSON-ready.
 
     Keys: dataset, from, nodes, edges, features, labels, homophily, states, notes (what the graph is like); stream (what `split` makes of
-    it, null where it refuses); routing (task IDs of its validation graphs, null with one task); estimates (per stage, from counts); room; findings (level, what, mend, changes); ok.
+    it, null where it refuses); routing (task IDs of its validation graphs, null with one task); estimates (per stage, from counts); room;
+    findings (level, what, mend, changes); ok.
 
     Raises:
         TaamctlError: the graph cannot be loaded.
@@ -55,8 +56,9 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     findings += advice.graph_findings(facts, split_params, module.META.directed)
     levels = (advice.STOP, advice.WARN, advice.NOTE)
     findings.sort(key=lambda f: levels.index(f.level))
-    return {"dataset": dataset, "from": registry.origin(PACKAGE, dataset), **facts, "stream": stream, "routing": routed, "estimates": costs, "room": room,
-            "findings": [asdict(f) for f in findings], "ok": not any(f.level == advice.STOP for f in findings)}
+    return {"dataset": dataset, "from": registry.origin(PACKAGE, dataset), **facts, "stream": stream, "routing": routed,
+            "estimates": costs, "room": room, "findings": [asdict(f) for f in findings],
+            "ok": not any(f.level == advice.STOP for f in findings)}
 
 
 def _routed(context: Context, graph: NodeGraph, split: Split, feature_norm: str) -> dict[str, Any]:

@@ -59,6 +59,13 @@ IGNORED_BY_GIT = """\
 """
 
 
+IGNORED_IN_DVC = """\
+/config.local
+/tmp
+/cache
+"""  # as `dvc init` has it: config.local may hold passwords
+
+
 def dag(*, imported: bool) -> dict[str, Any]:
     """Return the stages of dvc.yaml.
 
@@ -116,7 +123,7 @@ def texts(tree: Mapping[str, Any], changes: Sequence[str]) -> dict[str, str]:
                            "make one folder for each kind: DVC has to know which files split reads")
     dumped = yaml.safe_dump(dag(imported=True in kinds), sort_keys=False, width=200)
     return {"params.yaml": params_text(wanted), "dvc.yaml": HEAD + dumped, ".dvcignore": IGNORED_BY_DVC, ".dvc/config": CONFIG,
-            ".gitignore": IGNORED_BY_GIT}
+            ".dvc/.gitignore": IGNORED_IN_DVC, ".gitignore": IGNORED_BY_GIT}
 
 
 def params_text(wanted: Mapping[str, Any]) -> str:

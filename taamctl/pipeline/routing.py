@@ -37,7 +37,8 @@ def on_validation(raw: Array | CSR, split: Split, precompute: PrecomputeParams, 
     grid = task_id.grid(means["val"], means["train"], routed)
     return {"by": f"{routed.profile}/{routed.metric}",
             "accuracy": float((last == np.arange(len(last)))[known].mean()) if known.any() else None,
-            "nearness": routing.nearness(made.similarity[-1], routed.metric), "grid": dict(zip(routing.ROUTINGS, grid.tolist(), strict=True))}
+            "nearness": routing.nearness(made.similarity[-1], routed.metric),
+            "grid": dict(zip(routing.ROUTINGS, grid.tolist(), strict=True))}
 
 
 def _means(raw: Array | CSR, split: Split, part: str, precompute: PrecomputeParams, norm: str) -> list[tuple[Array, Array] | None]:

@@ -12,10 +12,12 @@ from typing import Any
 
 from taamctl.core.errors import TaamctlError
 from taamctl.report.collect import mean_std
-from taamctl.runtime import artefacts
+from taamctl.runtime import artefacts, provenance
+from taamctl.runtime.layout import Layout
 
 Row = Mapping[str, Any]
 NAME = "lens.json"
+BEHIND = ("split.h5", "features.h5", "train.h5")  # what a lens file is made from
 SAME = ("dataset", "method", "title", "profile", "scope", "memory_words", "averaging", "protocol", "part", "router", "mode", "unit", "size")
 METRICS = ("aa", "aa_micro", "task_id_accuracy")
 UNROUTED = ("none", "given")
@@ -33,9 +35,53 @@ NOTES = (
 )
 
 
-def files(evaluations: Sequence[Path]) -> list[Path]:
-    """Return the lens files beside the given eval.json files."""
-    return [path for path in (e.with_name(NAME) for e in evaluations) if path.is_file()]
+def files(evaluations: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Return the lens files of the very models that were evaluated, and of every other one what is to be said.
+
+    Args:
+        evaluations: the eval.json files; a lens file lies beside one.
+    """
+    shown, left_out = [], []
+    for evaluation in evaluations:
+        path = evaluation.with_name(NAME)
+        if not path.is_file():
+            continue
+        if _inputs(path) is not None and _inputs(path) == _behind(evaluation):
+            shown.append(path)
+            continue
+        dataset, method, seed, layout = *evaluation.parts[-4:-2], evaluation.parts[-2].removeprefix("seed-"), Layout(evaluation.parents[4])
+        where = "" if layout.root == Path("outputs") else f" --outputs {layout.root}"
+        left_out.append(f"the lens of {dataset} {method} seed {seed} is not known to be of the present model and is left out; renew it "
+                        f"with: taamctl eval --lens --dataset {dataset} --method {method} --seed {seed}{where}")
+    return shown, left_out
+
+
+def _behind(evaluation: Path) -> dict[str, str] | None:
+    """Return the checksums of the split, the features and the model behind an eval.json; None where no record tells them."""
+    dataset, method, seed = *evaluation.parts[-4:-2], int(evaluation.parts[-2].removeprefix("seed-"))
+    evaluated = _inputs(evaluation, ("split.h5", "infer.h5"))
+    inferred = Layout(evaluation.parents[4]).file("infer", dataset, method, seed)
+    made = _inputs(inferred, ("features.h5", "train.h5"))
+    if evaluated is None or made is None or _record(inferred)["outputs"].get("infer.h5", {}).get("sha256") != evaluated["infer.h5"]:
+        return None
+    return {"split.h5": evaluated["split.h5"], **made}
+
+
+def _inputs(path: Path, names: Sequence[str] = BEHIND) -> dict[str, str] | None:
+    """Return the recorded checksums of what an artefact was made from, by file name; None where one is not recorded."""
+    record = _record(path)
+    if not isinstance(record.get("key"), dict) or not isinstance(record.get("outputs"), dict):
+        return None
+    found = {Path(name).name: sha256 for name, sha256 in (record["key"].get("inputs") or {}).items()}
+    return {name: found[name] for name in names} if set(names) <= found.keys() else None
+
+
+def _record(path: Path) -> dict[str, Any]:
+    try:
+        record = artefacts.read_json(provenance.sidecar_of(path))
+    except (TaamctlError, OSError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
@@ -101,13 +147,13 @@ def _cell(row: Row, decimals: int) -> str:
     return aa if row["task_id_accuracy"] is None else f"{aa} ({100 * row['task_id_accuracy']:.{decimals}f})"
 
 
-def markdown(found: Sequence[Row], decimals: int) -> str:
-    """Return the section as Markdown; empty without rows."""
+def markdown(found: Sequence[Row], decimals: int, left_out: Sequence[str] = ()) -> str:
+    """Return the section as Markdown; empty without rows and without anything left out."""
     if not found:
-        return ""
+        return "".join(f"\n{line[:1].upper()}{line[1:]}.\n" for line in left_out)
     columns, lines = table(found, decimals)
     out = ["", "## Lens: query units, routers and protocols", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return "\n".join([*out, *("| " + " | ".join(line) + " |" for line in lines), "", *NOTES]) + "\n"
+    return "\n".join([*out, *("| " + " | ".join(line) + " |" for line in lines), "", *NOTES, *left_out]) + "\n"
 
 
 def comma_separated(found: Sequence[Row]) -> str:

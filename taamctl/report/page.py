@@ -28,7 +28,7 @@ def template_digest() -> str:
 
 
 def render(rows: Sequence[Row], pictures: Sequence[Picture], verdicts: Sequence[Row], decimals: int,
-           lens: Sequence[Row] = ()) -> str:
+           lens: Sequence[Row] = (), left_out: Sequence[str] = ()) -> str:
     """Return the page; every name in it is escaped.
 
     Args:
@@ -36,7 +36,7 @@ def render(rows: Sequence[Row], pictures: Sequence[Picture], verdicts: Sequence[
         pictures: the figures, or none. Those that hold times are named, not shown: the same evaluations give the same page.
         verdicts: comparisons with printed numbers, each with `target`, `rows` and `conditions`.
         decimals: decimals of the per cent.
-        lens: rows of the lens section, or none.
+        lens: rows of the lens section, or none. left_out: what is to be said of lens files that are not shown.
     """
     import jinja2
 
@@ -44,7 +44,7 @@ def render(rows: Sequence[Row], pictures: Sequence[Picture], verdicts: Sequence[
                                      keep_trailing_newline=True)
     datasets = sorted({str(row["dataset"]) for row in rows})
     return environment.from_string(template()).render(
-        lens=_lens(lens, decimals), datasets=datasets, conditions=tables.conditions(rows),
+        lens=_lens(lens, decimals), datasets=datasets, conditions=[*tables.conditions(rows), *left_out],
         results={"columns": tables.COLUMNS, "lines": [tables.cells(row, decimals) for row in rows]},
         scopes={"columns": ("dataset", "method", *SCOPES), "lines": [tables.scope_cells(row, decimals) for row in rows]},
         figures={d: [_figure(p) for p in pictures if p.dataset == d] for d in datasets} if pictures else {},

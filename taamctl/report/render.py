@@ -54,8 +54,9 @@ def conditions(rows: Sequence[Row]) -> list[str]:
         lines.append("The rows' scopes differ: a narrower scope is an easier task. Compare within one (AA by logit scope in report.md).")
     if any(r["task_id_kind"] == "inferred" for r in rows):
         lines.append("Every query graph holds one task's nodes, which is what makes a graph-level task ID easy.")
-    if any(r.get("one_class_tasks") for r in rows):
-        lines.append("*: not a meaningful AA, as the notes on test graphs of one class say.")
+    alone = {(r["dataset"], tuple(r["one_class_tasks"])) for r in rows if r.get("one_class_tasks")}
+    lines += [f"*: not a meaningful AA: {dataset} has test graphs of one class (task {', '.join(map(str, tasks))}), where it is task-ID "
+              "accuracy (task_only) or one class's recall, not how well classes are told apart." for dataset, tasks in sorted(alone)]
     return lines + warnings(rows) + differences(rows) + sorted({f"{r['dataset']}: {flag}" for r in rows for flag in r["flags"]})
 
 

@@ -84,7 +84,8 @@ def test_what_cannot_be_set_up_leaves_nothing(tmp_path: Path, support: ModuleTyp
 def test_a_built_in_set_is_set_up_in_a_new_folder(tmp_path: Path, support: ModuleType) -> None:
     done = support.taamctl(tmp_path, "init", "trial", "--dataset", "synthetic", "--method", "finetune")
     assert done.code == 0, done.err
-    assert done.out.split() == [f"trial/{name}" for name in ("params.yaml", "dvc.yaml", ".dvcignore", ".dvc/config", ".gitignore")]
+    assert done.out.split() == [f"trial/{name}" for name in ("params.yaml", "dvc.yaml", ".dvcignore", ".dvc/config", ".dvc/.gitignore",
+                                                             ".gitignore")]
     assert "next: cd trial && dvc repro" in done.err
     assert yaml.safe_load((tmp_path / "trial" / "params.yaml").read_text())["run"]["datasets"] == ["synthetic"]
     missing = support.taamctl(tmp_path, "init", "raw", "--dataset", "photo", "--data-root", str(tmp_path))

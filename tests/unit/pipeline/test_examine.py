@@ -92,7 +92,8 @@ def test_what_is_lost_is_named_with_the_edit_that_keeps_it() -> None:
 
 def test_one_task_and_classes_without_test_nodes_are_named() -> None:
     found = _found(_big(np.repeat([0, 1], [30, 2])))
-    assert _one(found, "one task only").changes == ("split.classes_per_task=1",)
+    assert _one(found, "one task only").changes == ()
+    assert "nothing but task-ID accuracy" in _one(found, "one task only").mend, "tasks of one class are no remedy"
     assert _one(found, "1 class without a test node").level == advice.WARN
     part = np.zeros(40, np.int8)
     part[:5] = 2
