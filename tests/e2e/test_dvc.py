@@ -19,7 +19,7 @@ PER_DATASET = {"split@synthetic", "precompute@synthetic"}
 PER_RUN = {stage: {f"{stage}@synthetic-{method}-1" for method in METHODS} for stage in ("train", "infer", "eval")}
 FROM_INFER = PER_RUN["infer"] | PER_RUN["eval"] | {"report"}
 EVERYTHING = PER_DATASET | PER_RUN["train"] | FROM_INFER
-SMALL = (("datasets: [debian]", "datasets: [synthetic]"), ("methods: [taam, finetune, joint]", "methods: [taam, finetune]"),
+SMALL = (("datasets: [debian]", "datasets: [synthetic]"), ("methods: [taam, linear_probe]", "methods: [taam, finetune]"),
          ("seeds: [1]", "seeds: [1]"), ("\n  epochs: 200", "\n  epochs: 3"), ("threads: 2", "threads: 1"))
 
 
