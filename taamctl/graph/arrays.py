@@ -12,7 +12,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph.columns import guess, matching, named, plain, refuse_both, tasks_of_nodes, times
-from taamctl.graph.node_ids import rows_or_ids, usable_names
+from taamctl.graph.node_ids import ends_of, rows_or_ids, usable_names
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph, parts_from_masks, plain_labels
 
@@ -23,7 +23,7 @@ ENDS = (("src", "dst"), ("source", "target"), ("row", "col"), ("u", "v"))
 TIME = ("time", "t", "nodetime", "nodeyear", "year", "timestamp")
 PART = ("part", "split")
 TASK = ("task", "taskid")
-ID = ("nodeid", "nodeids", "id", "ids", "name", "names")
+ID = ("nodeid", "nodeids", "id", "ids", "nid", "nids", "uid", "vertexid", "name", "names", "nodename", "nodenames")
 MASKS = {"train": ("trainmask", "trainindex", "trainidx"), "val": ("valmask", "validmask", "valindex", "validx", "valididx"),
          "test": ("testmask", "testindex", "testidx")}
 
@@ -59,7 +59,8 @@ def from_arrays(arrays: Mapping[str, Any], options: ImportOptions, where: str, e
         ends, of_edges, said = _ends(arrays, keys, options, where)
         used, notes = [*used, *of_edges], (*notes, *said)
     n = int(np.shape(x)[0])
-    if found["id"] and not options.id and by_row and not usable_names(arrays[found["id"]], n):
+    counted = by_row or ends_of(np.ravel(ends[0]), np.ravel(ends[1]), n).are_rows
+    if found["id"] and not options.id and counted and not usable_names(arrays[found["id"]], n):
         notes, found["id"] = (*notes, f"{where}: {found['id']!r} does not name every node once, so it is not read as their names"), ""
     masks = {word: key for word, words in MASKS.items() if (key := guess(keys, words))} if not found["part"] else {}
     part: Any = arrays[found["part"]] if found["part"] else parts_from_masks(
@@ -70,6 +71,10 @@ def from_arrays(arrays: Mapping[str, Any], options: ImportOptions, where: str, e
     notes = (f"{where}: " + "; ".join([*said_of, *([f"part from {', '.join(masks.values())}"] if masks else [])]), *notes,
              *([f"{where}: not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}"] if left else []))
     label, time, node_id = (arrays[found[k]] if found[k] else None for k in ("label", "time", "id"))
+    if node_id is None:
+        by_row = by_row or options.ends == "rows"
+    elif np.ndim(node_id) == 2:
+        node_id = np.ravel(node_id)
     if node_id is not None and not by_row:
         by_row, told = rows_or_ids(node_id, ends[0], ends[1], options.ends, where, found["id"])
         notes = (*notes, *([told] if told else []))

@@ -13,7 +13,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
-from taamctl.graph.node_ids import UNNAMED, like_ids, numbers_of_rows
+from taamctl.graph.node_ids import UNNAMED, like_ids, numbers_of_rows, quoted
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import MISSING, PART_WORDS, RawGraph, parts_from_masks
 from taamctl.graph.tables import Table
@@ -218,7 +218,8 @@ def numbers(column: Array, where: str, name: str) -> Array:
             out[at] = float({"true": "1", "false": "0"}.get(text.lower(), text))
         except ValueError:
             raise TaamctlError(f"{where}: column {name!r} holds {text!r} at row {at[0]}, which is no number",
-                               f"leave it out with --ignore {name}, choose with --features, or say what it is: --label {name}") from None
+                               f"leave it out with --ignore {quoted(name)}, choose with --features, or say what it is: --label "
+                               f"{quoted(name)}") from None
     return out
 
 
@@ -257,7 +258,7 @@ def times(column: Array, where: str, name: str) -> tuple[Array, tuple[str, ...]]
     wrong = next((row for row, (t, bad) in enumerate(zip(text, dates.isna(), strict=True)) if t is not None and bad), None)
     if wrong is not None:
         raise TaamctlError(f"{where}: the time {text[wrong]!r} at row {wrong} is neither a number nor a date such as 2026-01-31",
-                           f"mend it, leave it empty, or --ignore {name}")
+                           f"mend it, leave it empty, or --ignore {quoted(name)}")
     return _seconds(dates), (f"{where}: dates of {name!r} taken as seconds since 1970, UTC",)
 
 

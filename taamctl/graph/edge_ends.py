@@ -10,6 +10,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.graph.node_ids import WHOLE
 
 Hint = Callable[[Any, Any], str]  # sources and targets -> what to do where some of them are no node's name; may be empty
 
@@ -60,7 +61,11 @@ def by_name(source: Array, target: Array, names: Names, where: str, hint: Hint |
     """
     ranked = names.text[names.order]
     found, unknown, edges = [], set[str](), np.zeros(len(source), bool)
-    for ends in (_text(source), _text(target)):
+    texts = [_text(source), _text(target)]
+    if not all(np.isin(ends, ranked).all() for ends in texts) and (alike := _as_numbers(names.text, *texts)) is not None:
+        order = np.argsort(alike[0], kind="stable")  # 007, 7.0 and 7 are one id where all ids are numbers
+        names, texts, ranked = Names(alike[0], order), alike[1:], alike[0][order]
+    for ends in texts:
         at = np.searchsorted(ranked, ends).clip(max=len(ranked) - 1)
         missing = ranked[at] != ends
         unknown |= set(ends[missing].tolist())
@@ -81,6 +86,8 @@ def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Arr
     Raises:
         TaamctlError: an end that is no whole number from 0 to n - 1.
     """
+    if all(ends.dtype.kind in "US" for ends in (source, target)) and (alike := _as_numbers(source, target)) is not None:
+        source, target = (ends.astype(np.int64) for ends in alike)
     for ends in (source, target):
         if ends.dtype.kind not in "iu" and (ends.dtype.kind != "f" or (np.isfinite(ends) & (ends != np.floor(ends))).any()):
             raise TaamctlError(f"{where}: edge ids are {ends.dtype}, expected whole numbers",
@@ -96,6 +103,19 @@ def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Arr
 def _text(values: Any) -> Array:
     """Return ids as text; whole numbers that were read as floats lose their `.0`."""
     raw = np.asarray(values)
+    if raw.dtype.kind == "S":
+        raw = np.char.decode(raw, "utf-8", "replace")
     if raw.dtype.kind == "f" and np.isfinite(raw).all() and (raw == np.floor(raw)).all():
         raw = raw.astype(np.int64)
     return np.array([str(v).strip() for v in raw.tolist()], dtype=np.str_) if len(raw) else np.zeros(0, np.str_)
+
+
+def _as_numbers(*texts: Array) -> list[Array] | None:
+    """Return ids in the one spelling that whole numbers have; None where one of them is no whole number, or two become one."""
+    made = []
+    for text in texts:
+        found = [WHOLE.fullmatch(str(t).strip()) for t in text.tolist()]
+        if not all(found):
+            return None
+        made.append(np.array([str(int(m[1])) for m in found if m], np.str_) if found else np.zeros(0, np.str_))
+    return made if len(np.unique(made[0])) == len(np.unique(texts[0])) else None

@@ -76,9 +76,10 @@ def read(name: str, paths: Sequence[Path], options: ImportOptions | None = None,
     kind = kind or guess_format(paths)
     reader = importlib.import_module(f"taamctl.graph.{FORMATS[kind][0]}")
     raw: RawGraph = reader.read(paths, options)
-    if options.ends and (options.ends == "rows") != raw.by_row:
-        raise TaamctlError(f"--ends {options.ends}: edges in {FORMATS[kind][2]} do not end so", f"leave it out, or take --ends "
-                           f"{'rows' if raw.by_row else 'ids'}")
+    if options.ends and ((options.ends == "rows") != raw.by_row or (options.ends == "ids" and raw.node_id is None)):
+        lacking = options.ends == "ids" and not raw.by_row
+        raise TaamctlError(f"--ends {options.ends}: edges in {FORMATS[kind][2]} do not end so" + (" without ids" if lacking else ""),
+                           "name what holds the ids with --id, or leave it out" if lacking else "leave it out")
     if tasks is not None:
         of = columns.tasks_of_table(read_table(tasks, options.delimiter, lambda c: headed(c, (columns.LABEL, columns.TASK))))
         said = (f"{tasks}: tasks of the classes, instead of those that the nodes state",) if raw.tasks is not None else ()

@@ -18,8 +18,9 @@ from taamctl.core.types import Array
 
 FEW = 10  # nodes: among fewer, a feature such as 0, 1, 2 is a permutation of row numbers by chance
 EXACT = 1 << 24  # whole numbers up to here are exact in float32
-_LIKE_AN_ID = re.compile(r"(^|[^a-z])(key|name|nr|no|num|number|code|uuid|guid)$|(id|ids|idx|index)$", re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?\d+")
+_LIKE_AN_ID = re.compile(r"(^|[^a-zA-Z])([iI][dD]s?|[iI]dx|[iI]ndex|[kK]ey|uuid|guid)$|[a-z](I[dD]s?|Idx|Index|Key)$")
+WHOLE = re.compile(r"([+-]?[0-9]{1,18})(\.0*)?")  # a whole number as tables spell it; not what int() takes beyond that, such as 1_0
+MOST_TWICE = 0.1  # share of rows that may repeat a value in a column that is still looked at as ids: they are an error to be named
 UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)*|__index_level_\d+__")  # what pandas calls a column without a name, often the row number
 
 
@@ -46,36 +47,62 @@ def ends_of(source: Any, target: Any, n: int) -> Ends:
     """
     import pandas as pd
 
-    different = pd.unique(np.concatenate([np.asarray(source, object), np.asarray(target, object)]))
-    text = frozenset(spelled(v) for v in different.tolist())
-    if not all(_WHOLE.fullmatch(t) for t in text):
+    columns = [np.asarray(ends) for ends in (source, target)]
+    joined = np.concatenate(columns if len({c.dtype.kind for c in columns}) == 1 else [c.astype(object) for c in columns])
+    text = frozenset(spelled(v) for v in pd.unique(joined).tolist())
+    whole = [WHOLE.fullmatch(t) for t in text]
+    if not all(whole):
         return Ends(text, None, False)
-    numbers = frozenset(int(t) for t in text)
+    numbers = frozenset(int(m[1]) for m in whole if m)
     return Ends(text, numbers, bool(numbers) and 0 <= min(numbers) <= max(numbers) < n)
 
 
 def spelled(value: Any) -> str:
     """Return an id as text; a whole number that was read as a float loses its `.0`."""
-    if isinstance(value, float) and value == np.floor(value):
+    if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value.decode("utf-8", "replace").strip() if isinstance(value, bytes) else str(value).strip()
 
 
 def holding(cell: Mapping[str, Array], names: Sequence[str], ends: Ends) -> tuple[str, ...]:
-    """Return the columns that name every end of the edges and hold no value twice; columns that have a name themselves come first."""
-    found = tuple(name for name in names if _holds(cell[name], ends))
-    return tuple(n for n in found if not UNNAMED.fullmatch(n)) or found
+    """Return the columns that name every end of the edges; of columns that are equal the first, one with a name before one without."""
+    found = sorted((name for name in names if _holds(cell[name], ends)), key=lambda name: bool(UNNAMED.fullmatch(name)))
+    return tuple(name for i, name in enumerate(found) if not any(_equal(cell[name], cell[other]) for other in found[:i]))
+
+
+def twins(cell: Mapping[str, Array], names: Sequence[str], taken: str) -> tuple[str, ...]:
+    """Return the columns that hold the same as one that is taken for the ids."""
+    return tuple(name for name in names if name != taken and _equal(cell[name], cell[taken]))
+
+
+def _equal(one: Array, other: Array) -> bool:
+    return one.dtype.kind in "iuO" and one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
 
 
 def _holds(column: Array, ends: Ends) -> bool:
+    """Tell whether a column has every end among its values, nearly all of which differ; empty cells do not count."""
+    if not _could_name(column, least=len(ends.text)):
+        return False
+    if column.dtype.kind in "iuf":
+        known = column[~np.isnan(column)] if column.dtype.kind == "f" else column
+        return ends.numbers is not None and ends.numbers <= {int(v) for v in known.tolist()}  # 007 was read as 7
+    return ends.text <= {spelled(v) for v in column.tolist()}
+
+
+def _could_name(column: Array, least: int = FEW) -> bool:
+    """Tell whether a column holds text or whole numbers of which few stand twice."""
     import pandas as pd
 
-    if column.ndim != 1 or column.dtype.kind not in "iuO" or len(column) < len(ends.text) or not pd.Series(column).is_unique:
+    if column.ndim != 1 or column.dtype.kind not in "iufO" or len(column) < least:
         return False
-    if column.dtype.kind in "iu":
-        return ends.numbers is not None and ends.numbers <= set(column.tolist())  # 007 was read as 7
-    values = [spelled(v) for v in column.tolist()]
-    return len(set(values)) == len(values) and ends.text <= set(values)
+    if column.dtype.kind == "f":
+        known = column[~np.isnan(column)]
+        if not np.isfinite(known).all() or (known != np.floor(known)).any():
+            return False
+    try:
+        return bool(pd.Series(column).nunique() >= (1 - MOST_TWICE) * len(column))
+    except TypeError:  # cells that are lists or mappings
+        return False
 
 
 def id_column(cell: Mapping[str, Array], names: Sequence[str], ends: Ends, where: str) -> tuple[str, str]:
@@ -108,7 +135,7 @@ def id_column(cell: Mapping[str, Array], names: Sequence[str], ends: Ends, where
 
 
 def refuse_rivals(cell: Mapping[str, Array], taken: str, names: Sequence[str], source: Any, target: Any, where: str) -> None:
-    """Refuse an id column, taken for its name, that counts the rows while another column names every end of the edges too.
+    """Refuse an id column, taken for its name, where another column names every end of the edges and it does not, or counts the rows.
 
     Args:
         taken: the id column. names: the columns without another meaning.
@@ -117,23 +144,31 @@ def refuse_rivals(cell: Mapping[str, Array], taken: str, names: Sequence[str], s
         TaamctlError: there is such a column.
     """
     rivals = [name for name in names if _could_name(cell[name]) and not _same_as_rows(cell[name])]
-    if not rivals or not _same_as_rows(cell[taken]):
+    if not rivals:
         return
-    if found := holding(cell, rivals, ends_of(source, target, len(cell[taken]))):
+    ends = ends_of(source, target, len(cell[taken]))
+    found = [name for name in holding(cell, rivals, ends) if not _equal(cell[name], cell[taken])]
+    if not found:
+        return
+    if not _holds(cell[taken], ends):
+        raise TaamctlError(f"{where}: {taken!r} is called like an id, but lacks ends of the edges that "
+                           f"{' and '.join(map(repr, found))} hold{'s' if len(found) == 1 else ''}", _instead(found, taken))
+    if any(_same_as_rows(cell[taken], first) for first in (0, 1)):
         raise TaamctlError(f"{where}: {taken!r} counts the rows, and {found[0]!r} names every end of the edges too: that makes two graphs",
                            f"say which one the edges mean: --id {quoted(taken)} or --id {quoted(found[0])}")
 
 
-def _could_name(column: Array) -> bool:
-    import pandas as pd
+def _instead(found: Sequence[str], taken: str) -> str:
+    """Return the options that take another column for the ids, and leave out the one that is called so."""
+    ways = [f"--id {quoted(name)}" + "".join(f" --ignore {quoted(other)}" for other in (taken, *found) if other != name)
+            for name in found]
+    return f"{' or '.join(ways)}: {' and '.join(map(repr, found))} name{'s' if len(found) == 1 else ''} every end of the edges"
 
-    return column.ndim == 1 and column.dtype.kind in "iuO" and len(column) >= FEW and pd.Series(column).is_unique
 
-
-def _same_as_rows(column: Array) -> bool:
+def _same_as_rows(column: Array, first: int = 0) -> bool:
     if column.dtype.kind in "iu":
-        return bool(np.array_equal(column, np.arange(len(column))))
-    return [spelled(v) for v in column.tolist()] == [str(row) for row in range(len(column))]
+        return bool(np.array_equal(column, np.arange(first, first + len(column))))
+    return [spelled(v) for v in column.tolist()] == [str(row) for row in range(first, first + len(column))]
 
 
 def rows_or_ids(ids: Any, source: Any, target: Any, chosen: str, where: str, key: str) -> tuple[bool, str]:
@@ -149,14 +184,14 @@ def rows_or_ids(ids: Any, source: Any, target: Any, chosen: str, where: str, key
         return chosen == "rows", ""
     names = [spelled(v) for v in np.asarray(ids).ravel().tolist()]
     ends = ends_of(np.asarray(source).ravel(), np.asarray(target).ravel(), len(names))
-    if not ends.are_rows:
+    if not ends.are_rows or (np.asarray(source).dtype.kind in "USO" and ends.text <= set(names)):  # numbers kept as text are names
         return False, ""
     row_of = {name: row for row, name in enumerate(names)}
     if not ends.text <= row_of.keys():
         return True, f"{where}: the ends of the edges are row numbers; {key!r} names the nodes"
-    if all(row_of[end] == int(end) for end in ends.text):
+    moved = next((end for end in sorted(ends.text, key=float) if row_of[end] != float(end)), None)
+    if moved is None:
         return True, ""
-    moved = next(end for end in sorted(ends.text, key=int) if row_of[end] != int(end))
     raise TaamctlError(f"{where}: an edge to {moved} can mean row {moved}, or the node that {key!r} calls {moved} (row {row_of[moved]}): "
                        "that makes two graphs", "say which: --ends rows, or --ends ids")
 
@@ -167,13 +202,16 @@ def hint_of_ids(cell: Mapping[str, Array], names: Sequence[str], taken: str, sou
     Args:
         names: the other columns. taken: the column of the ids.
     """
-    better = holding(cell, names, ends_of(source, target, 0))
-    return f"--id {quoted(better[0])} --ignore {quoted(taken)}: {better[0]!r} names every end of the edges" if better else ""
+    ends = ends_of(source, target, len(cell[taken]))
+    better = holding(cell, names, ends)
+    if better:
+        return _instead(better, taken)
+    return "--ends rows, where edges count the rows from 0; else spell ids alike in both files" if ends.are_rows else ""
 
 
 def usable_names(ids: Any, n: int) -> bool:
     """Tell whether an array can name N nodes: one name each, none empty, none twice."""
-    names = [spelled(v) for v in np.asarray(ids).ravel().tolist() if v is not None]
+    names = [spelled(v) for v in np.asarray(ids).ravel().tolist() if v is not None and v == v]
     return len(names) == n and len(set(names)) == n and all(names)
 
 

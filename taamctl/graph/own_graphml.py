@@ -47,8 +47,11 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
 def _raw(document: _Document, options: ImportOptions, where: str) -> RawGraph:
     if not document.ids:
         raise TaamctlError(f"{where} holds no node", "check that it is GraphML, with <graph> and <node>")
-    table = Table(where, {ID: np.array(document.ids, object), **document.columns()})
-    raw = columns.nodes(table, options if options.id else replace(options, id=ID))
+    attributes, own = document.columns(), ID
+    while own in attributes:
+        own += "_"
+    table = Table(where, {own: np.array(document.ids, object), **attributes})
+    raw = columns.nodes(table, replace(options, ignore=(*options.ignore, own)) if options.id else replace(options, id=own))
     both = np.array(document.both, bool)
     source, target = (np.array(e, object) for e in (document.sources, document.targets))
     notes = []

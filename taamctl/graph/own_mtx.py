@@ -13,7 +13,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph import columns
-from taamctl.graph.node_ids import UNNAMED
+from taamctl.graph.node_ids import UNNAMED, usable_names
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph
 from taamctl.graph.own_tables import node_table
@@ -72,9 +72,13 @@ def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGra
     if len(plain.columns) > 1:
         table = node_table(path, options, features=not have_features)
         first = next(iter(table.columns))  # where a table has no other id, the one that it was written with names the nodes
-        if UNNAMED.fullmatch(first) and not columns.roles(list(table.columns), options, table.where).id:
+        found = columns.roles(list(table.columns), options, table.where).id
+        if not found and UNNAMED.fullmatch(first) and usable_names(table.columns[first], table.rows):
             options = replace(options, id=first)
-        return columns.nodes(table, options, features_elsewhere=have_features)
+        unfit = "" if options.id or not found or usable_names(table.columns[found], table.rows) else found
+        raw = columns.nodes(table, replace(options, ignore=(*options.ignore, unfit)) if unfit else options, have_features)
+        return replace(raw, notes=(*raw.notes, f"{path}: {unfit!r} does not name every node once, so it is not read as their names")) \
+            if unfit else raw
     if not have_features:
         raise TaamctlError(f"{path} has one column: labels, but no features", "name a matrix of features too, or a node table")
     return RawGraph(str(path), (), (), None, next(iter(plain.columns.values())), notes=(f"{path}: one label a line",))

@@ -35,7 +35,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     if not chosen.id and options.ends != "rows":
         found, why = node_ids.id_column(table.columns, others, node_ids.ends_of(source, target, table.rows), table.where)
         if found:
-            options, notes = replace(options, id=found), (f"{node_path}: {found!r} is taken for the nodes' id: {why}", *notes)
+            same = node_ids.twins(table.columns, others, found)
+            options = replace(options, id=found, ignore=(*options.ignore, *same))
+            notes = (f"{node_path}: {found!r} is taken for the nodes' id: {why}", *notes)
             table = node_table(node_path, options)  # its cells as text, as ids are
     elif not options.id and options.ends != "rows":
         node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
@@ -63,6 +65,10 @@ def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
                            "tasks and parts have the options --tasks and --split")
     if sum(ends) == 1:
         at = ends.index(True)
+        if not options.source and _EDGES.search(paths[1 - at].name) and _NODES.search(paths[at].name):
+            like_ends = " and ".join(columns.edge_ends(cells[at], options) or ())
+            raise TaamctlError(f"{paths[at]} is called like a node table, and its columns {like_ends} like the ends of edges",
+                               f"say which columns of {paths[1 - at]} are the ends: --source COLUMN --target COLUMN")
         return paths[1 - at], paths[at]
     for told in ([bool(_EDGES.search(p.name)) for p in paths], [not _NODES.search(p.name) for p in paths], [len(c) <= 2 for c in cells]):
         if sum(told) == 1:
@@ -123,6 +129,11 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
         columns.named(name, names, str(path), option)
     left = [n for n in names if n not in (source, target)]
     notes = (f"{path}: columns of the edges not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}",) if left else ()
+    for name in (source, target):
+        column = table.columns[name]
+        if column.ndim != 1 or column.dtype.kind not in "iufOUS":
+            raise TaamctlError(f"{path}: {name!r} holds {'lists' if column.ndim > 1 else column.dtype}, expected whole numbers or text",
+                               "an end of an edge is one number or name; save the column so")
     return table.columns[source], table.columns[target], notes
 
 
@@ -132,6 +143,8 @@ def ends(source: Any, target: Any, where: str, have_ids: bool) -> tuple[Array, A
     Raises:
         TaamctlError: an end that is empty, or no whole number; the message names the edge.
     """
+    import pandas as pd
+
     made = []
     for column in (source, target):
         if column.dtype.kind == "O":
@@ -142,13 +155,18 @@ def ends(source: Any, target: Any, where: str, have_ids: bool) -> tuple[Array, A
         if column.dtype.kind in "iuf" or have_ids:
             made.append(column)
             continue
+        parsed = pd.to_numeric(pd.Series(column), errors="coerce").to_numpy()
+        if parsed.dtype == np.int64:
+            made.append(parsed)
+            continue
         values = column.tolist()
-        try:
-            made.append(np.array([int(v) for v in values], np.int64))
-        except (ValueError, OverflowError):
-            bad = next(i for i, v in enumerate(values) if not str(v).strip().lstrip("+-").isdigit() or abs(int(v)) >= 1 << 63)
+        whole = [node_ids.WHOLE.fullmatch(str(v).strip()) for v in values]
+        if all(whole):
+            made.append(np.array([int(m[1]) for m in whole if m], np.int64))
+        else:
+            bad = whole.index(None)
             raise TaamctlError(f"{where}: edge {bad} is ({source[bad]}, {target[bad]}), which is no row of the node table; that has no id "
-                               "column", "name the column of the nodes' ids with --id") from None
+                               "column", "name the column of the nodes' ids with --id")
     return made[0], made[1]
 
 

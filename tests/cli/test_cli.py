@@ -25,8 +25,8 @@ from taamctl.runtime.provenance import sidecar_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULT_KEYS = {"dataset", "method", "seed", "profile", "scope", "averaging", "unit", "protocol", "split", "aa", "af", "bwt",
-               "task_id_accuracy", "task_id", "matrix", "aa_by_scope", "af_by_scope", "parameters", "flags", "sha256", "seconds",
-               "peak_memory_mib"}
+               "task_id_accuracy", "task_id", "matrix", "aa_by_scope", "af_by_scope", "parameters", "flags", "one_class_tasks", "doubts",
+               "sha256", "seconds", "peak_memory_mib"}
 FEATURES = "outputs/precompute/synthetic/features.h5"
 INPUTS = {"precompute": ("split",), "train": ("precompute",), "infer": ("precompute", "train"), "eval": ("split", "infer")}
 

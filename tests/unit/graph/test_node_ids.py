@@ -17,7 +17,8 @@ from taamctl.graph.canonical import to_scipy
 from taamctl.graph.options import ImportOptions
 
 N = 40
-UNUSUAL = ("paper_id", "node_idx", "user_id", "txId", "movieId", "DocID", "item key", "accession_no", "entity_code", "member number")
+UNUSUAL = ("paper_id", "node_idx", "user_id", "txId", "movieId", "DocID", "item key", "page ids", "entity-index")
+NO_IDS = ("grid", "humid", "house_no", "zip_code", "page_number", "rank", "valid", "colour code")
 needs_dgl = pytest.mark.skipif(importlib.util.find_spec("dgl") is None, reason="dgl is not installed")
 
 
@@ -239,7 +240,7 @@ def test_where_ids_do_not_meet_the_column_whose_values_do_is_named(tmp_path: Pat
     made = Made(10)
     columns = made.columns({"id": made.order * 31 + 70_000_000, "new id": made.order})
     paths = made.table(tmp_path, columns, made.edges)
-    with pytest.raises(TaamctlError, match="nodes stand in the edges only") as error:
+    with pytest.raises(TaamctlError, match="'id' is called like an id, but lacks ends of the edges that 'new id' holds") as error:
         read(paths)
     assert error.value.hint.startswith("--id 'new id' --ignore id: 'new id' names every end of the edges")
     graph = read(paths, id="new id", ignore=("id",))
@@ -272,3 +273,147 @@ def test_few_nodes_have_features_that_look_like_ids_by_chance(tmp_path: Path) ->
     graph = read([tmp_path / "nodes.csv", tmp_path / "edges.csv"])
     assert np.asarray(graph.features).tolist() == [[1, 0.5], [0, 1.5], [2, 2.5]]
     assert graph.given.node_id is None
+
+
+@pytest.mark.parametrize("name", NO_IDS)
+def test_a_name_that_may_be_a_features_is_asked_about(name: str, tmp_path: Path) -> None:
+    made = Made(16)
+    paths = made.table(tmp_path, made.columns({name: made.order}), made.by_row().T)
+    with pytest.raises(TaamctlError, match="or row numbers, and that makes two graphs"):
+        read(paths)
+    assert joined(read(paths, ends="rows")) == made.joined
+
+
+@pytest.mark.parametrize("spelled", ["{}.0", "{:05d}", "{}"])
+@pytest.mark.parametrize("meant", ["{}.0", "{:05d}", "{}"])
+@pytest.mark.parametrize("more", [0, 500])
+def test_numbers_are_one_id_however_they_are_spelled(spelled: str, meant: str, more: int, tmp_path: Path) -> None:
+    made = Made(17)
+    columns = made.columns({"paper_id": [spelled.format(k + more) for k in made.order.tolist()]})
+    edges = [(meant.format(u + more), meant.format(v + more)) for u, v in made.edges.tolist()]
+    graph = read(made.table(tmp_path, columns, edges))
+    assert joined(graph) == made.joined and graph.num_features == 2
+
+
+@pytest.mark.parametrize("fault", ["empty", "twice"])
+def test_a_fault_of_an_id_is_named_and_not_read_around(fault: str, tmp_path: Path) -> None:
+    made = Made(18)
+    ids: list[Any] = made.order.tolist()
+    edges = [e for e in made.edges.tolist() if ids[5] not in e]
+    ids[5] = "" if fault == "empty" else ids[6]
+    message = "the node at row 5 has no id" if fault == "empty" else f"the node id '{ids[6]}' stands twice, at rows 5 and 6"
+    with pytest.raises(TaamctlError, match=message):
+        read(made.table(tmp_path, made.columns({"paper_id": ids}), edges), nan="zero")
+
+
+def test_parquet_keeps_numbers_of_any_kind_as_ids(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    made = Made(19)
+    for kind in (pa.float64(), pa.int32(), pa.string()):
+        text = kind == pa.string()
+        nodes = {"paper_id": pa.array([str(k) if text else k for k in made.order.tolist()], kind), "label": [f"c{c}" for c in made.y],
+                 "x0": made.x[made.order, 0], "x1": made.x[made.order, 1]}
+        pq.write_table(pa.table(nodes), tmp_path / "nodes.parquet")
+        pq.write_table(pa.table({"source": made.edges[:, 0], "target": made.edges[:, 1]}), tmp_path / "edges.parquet")
+        assert joined(read([tmp_path / "nodes.parquet", tmp_path / "edges.parquet"])) == made.joined
+    for wrong in ([[1, 2]] * 3, [True, False, True]):
+        pq.write_table(pa.table({"source": wrong, "target": wrong}), tmp_path / "edges.parquet")
+        with pytest.raises(TaamctlError, match="expected whole numbers or text"):
+            read([tmp_path / "nodes.parquet", tmp_path / "edges.parquet"])
+
+
+@pytest.mark.parametrize("end", ["+-3", "²", "1_0", "9" * 5000, "inf"])
+def test_an_end_that_is_no_row_is_named(end: str, tmp_path: Path) -> None:
+    made = Made(20)
+    paths = made.table(tmp_path, made.columns({}), [(0, 1), (end, 4)])
+    with pytest.raises(TaamctlError, match=r"edge 1 is \(.*, 4\), which is no row of the node table"):
+        read(paths)
+
+
+def test_rows_of_another_first_number_do_not_win_against_a_key(tmp_path: Path) -> None:
+    made = Made(21)
+    columns = made.columns({"index": list(range(1, N + 1)), "paperId": made.order + 1})
+    with pytest.raises(TaamctlError, match="'index' counts the rows, and 'paperId' names every end"):
+        read(made.table(tmp_path, columns, made.edges + 1))
+
+
+@pytest.mark.parametrize("taken", ["text that lacks them", "text that stands twice", "counts the rows"])
+def test_a_text_key_beside_a_column_called_like_an_id_is_named(taken: str, tmp_path: Path) -> None:
+    made = Made(22)
+    names = {"text that lacks them": [f"n{k}" for k in range(N)], "text that stands twice": ["Anna", "Bert"] * (N // 2),
+             "counts the rows": list(range(N))}[taken]
+    columns = made.columns({"name": names, "paper_key": [f"P{k}" for k in made.order]})
+    paths = made.table(tmp_path, columns, [(f"P{u}", f"P{v}") for u, v in made.edges])
+    with pytest.raises(TaamctlError, match="'name' is called like an id, but lacks ends of the edges that 'paper_key' holds") as error:
+        read(paths)
+    assert error.value.hint.startswith("--id paper_key --ignore name:")
+    assert joined(read(paths, id="paper_key", ignore=("name",))) == made.joined
+
+
+def test_columns_that_are_the_same_are_one_id(tmp_path: Path) -> None:
+    made = Made(23)
+    keys = [f"P{k}" for k in made.order]
+    graph = read(made.table(tmp_path, made.columns({"": keys, "paper": keys}), [(f"P{u}", f"P{v}") for u, v in made.edges]))
+    assert joined(graph) == made.joined and graph.num_features == 2
+    assert any("'paper' is taken for the nodes' id" in note for note in graph.notes)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "column", "padded text", "twice"])
+def test_arrays_of_names_in_other_shapes(kind: str, tmp_path: Path) -> None:
+    made = Made(24)
+    names: dict[str, Any] = {"bytes": np.array([f"n{k}".encode() for k in made.order]), "column": made.order[:, None] + 500,
+                             "padded text": np.array([f"{k:04d}" for k in made.order]), "twice": np.array(["Anna", "Bert"] * (N // 2))}
+    ids = names[kind]
+    edges: dict[str, Any] = {"bytes": np.array([f"n{k}" for k in made.edges.T.ravel()]).reshape(2, -1), "column": made.edges.T + 500,
+                             "padded text": np.array([f"{k:04d}" for k in made.edges.T.ravel()]).reshape(2, -1), "twice": made.by_row()}
+    np.savez(tmp_path / "g.npz", x=made.x[made.order], y=made.y[made.order], id=ids, edge_index=edges[kind])
+    graph = read([tmp_path / "g.npz"])
+    assert joined(graph) == made.joined
+    wanted = {"bytes": [f"n{k}" for k in made.order], "column": [str(k + 500) for k in made.order], "twice": None,
+              "padded text": [f"{k:04d}" for k in made.order]}[kind]
+    assert (None if graph.given.node_id is None else graph.given.node_id.tolist()) == wanted
+
+
+def test_ends_are_what_the_user_says_or_the_option_is_refused(tmp_path: Path) -> None:
+    made = Made(25)
+    np.savez(tmp_path / "g.npz", x=made.x[made.order], y=made.y[made.order], edge_index=made.by_row())
+    assert joined(read([tmp_path / "g.npz"], ends="rows")) == made.joined
+    with pytest.raises(TaamctlError, match="do not end so without ids") as error:
+        read([tmp_path / "g.npz"], ends="ids")
+    assert "--id" in error.value.hint
+
+
+def test_a_table_called_nodes_with_columns_called_like_ends_is_asked_about(tmp_path: Path) -> None:
+    made = Made(26)
+    columns = made.columns({"paper": made.order, "u": [k % 5 for k in range(N)], "v": [k % 7 for k in range(N)]})
+    paths = made.table(tmp_path, columns, made.edges, header="a,b")
+    with pytest.raises(TaamctlError, match="called like a node table, and its columns u and v like the ends of edges") as error:
+        read(paths)
+    assert "--source" in error.value.hint
+    assert joined(read(paths, source="a", target="b", id="paper")) == made.joined
+
+
+def test_an_attribute_called_as_the_reader_calls_the_elements_moves_no_edge(tmp_path: Path) -> None:
+    made = Made(27)
+    names = ("node id", "x0", "label")
+    kinds = {"node id": "long", "x0": "double", "label": "string"}
+    keys = "".join(f'<key id="k{i}" for="node" attr.name="{n}" attr.type="{kinds[n]}"/>' for i, n in enumerate(names))
+    nodes = "".join(f'<node id="{k}"><data key="k0">{row + 900}</data><data key="k1">{k + 0.5}</data><data key="k2">c{made.y[k]}</data>'
+                    "</node>" for row, k in enumerate(made.order.tolist()))
+    edges = "".join(f'<edge source="{u}" target="{v}"/>' for u, v in made.edges.tolist())
+    graph = f'<graph edgedefault="directed">{nodes}{edges}</graph>'
+    (tmp_path / "g.graphml").write_text(f'<?xml version="1.0"?><graphml>{keys}{graph}</graphml>')
+    assert joined(read([tmp_path / "g.graphml"])) == made.joined
+
+
+def test_names_beside_a_matrix_that_name_nothing_are_left_out(tmp_path: Path) -> None:
+    import scipy.io
+    import scipy.sparse as sp
+
+    made = Made(28)
+    source, target = made.by_row()
+    scipy.io.mmwrite(tmp_path / "edges.mtx", sp.coo_matrix((np.ones(len(source)), (source, target)), (N, N)))
+    made.table(tmp_path, made.columns({"name": ["Anna", "Bert"] * (N // 2)}), [])
+    graph = read([tmp_path / "edges.mtx", tmp_path / "nodes.csv"])
+    assert joined(graph) == made.joined and graph.given.node_id is None
+    assert "nodes.csv: 'name' does not name every node once, so it is not read as their names" in graph.notes
