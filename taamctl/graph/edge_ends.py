@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,25 +59,32 @@ def by_name(source: Array, target: Array, names: Names, where: str, hint: Hint |
     Raises:
         TaamctlError: an end that is no node's name.
     """
+    texts = (_text(source), _text(target))
+    found, missing = _places(names, texts)
+    if missing[0].any() or missing[1].any():
+        alike = _as_numbers(names.text, *texts)  # 007, 7.0 and 7 are one id where all ids are numbers
+        if alike is not None:
+            found, missing = _places(Names(alike[0], np.argsort(alike[0], kind="stable")), alike[1:])
+    unknown = sorted({str(v) for ends, lost in zip(texts, missing, strict=True) for v in ends[lost].tolist()})
+    if unknown:
+        some = ", ".join(repr(u) for u in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+        first = int((missing[0] | missing[1]).argmax())
+        better = hint(source, target) if hint is not None else ""
+        raise TaamctlError(f"{where}: {len(unknown):,} nodes stand in the edges only ({some}; first at edge {first}); "
+                           f"the node table has {len(names.text):,}", better or "add their rows to the node table, or leave their edges "
+                           "out; spell ids alike (--id names their column)")
+    return found[0], found[1]
+
+
+def _places(names: Names, texts: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+    """Return the row of every name in some arrays of names, and where there is none."""
     ranked = names.text[names.order]
-    found, unknown, edges = [], set[str](), np.zeros(len(source), bool)
-    texts = [_text(source), _text(target)]
-    if not all(np.isin(ends, ranked).all() for ends in texts) and (alike := _as_numbers(names.text, *texts)) is not None:
-        order = np.argsort(alike[0], kind="stable")  # 007, 7.0 and 7 are one id where all ids are numbers
-        names, texts, ranked = Names(alike[0], order), alike[1:], alike[0][order]
+    found, missing = [], []
     for ends in texts:
         at = np.searchsorted(ranked, ends).clip(max=len(ranked) - 1)
-        missing = ranked[at] != ends
-        unknown |= set(ends[missing].tolist())
-        edges |= missing
+        missing.append(ranked[at] != ends)
         found.append(names.order[at])
-    if unknown:
-        some = ", ".join(repr(u) for u in sorted(unknown)[:3]) + (", ..." if len(unknown) > 3 else "")
-        better = hint(source, target) if hint is not None else ""
-        raise TaamctlError(f"{where}: {len(unknown):,} nodes stand in the edges only ({some}; first at edge {int(edges.argmax())}); "
-                           f"the node table has {len(ranked):,}", better or "add their rows to the node table, or leave their edges out; "
-                           "spell ids alike (--id names their column)")
-    return found[0], found[1]
+    return found, missing
 
 
 def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Array]:

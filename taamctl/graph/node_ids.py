@@ -17,6 +17,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 
 FEW = 10  # nodes: among fewer, a feature such as 0, 1, 2 is a permutation of row numbers by chance
+SOME = 1000  # edges that are looked at before all are
 EXACT = 1 << 24  # whole numbers up to here are exact in float32
 _LIKE_AN_ID = re.compile(r"(^|[^a-zA-Z])([iI][dD]s?|[iI]dx|[iI]ndex|[kK]ey|uuid|guid)$|[a-z](I[dD]s?|Idx|Index|Key)$")
 WHOLE = re.compile(r"([+-]?[0-9]{1,18})(\.0*)?")  # a whole number as tables spell it; not what int() takes beyond that, such as 1_0
@@ -144,6 +145,8 @@ def refuse_rivals(cell: Mapping[str, Array], taken: str, names: Sequence[str], s
         TaamctlError: there is such a column.
     """
     rivals = [name for name in names if _could_name(cell[name]) and not _same_as_rows(cell[name])]
+    some = ends_of(source[:SOME], target[:SOME], len(cell[taken]))  # of millions of edges, these rule out nearly every column
+    rivals = [name for name in rivals if _holds(cell[name], some)]
     if not rivals:
         return
     ends = ends_of(source, target, len(cell[taken]))
@@ -196,17 +199,10 @@ def rows_or_ids(ids: Any, source: Any, target: Any, chosen: str, where: str, key
                        "that makes two graphs", "say which: --ends rows, or --ends ids")
 
 
-def hint_of_ids(cell: Mapping[str, Array], names: Sequence[str], taken: str, source: Any, target: Any) -> str:
-    """Return what to do where the column taken for the ids lacks some ends: the column that has them all, if there is one.
-
-    Args:
-        names: the other columns. taken: the column of the ids.
-    """
-    ends = ends_of(source, target, len(cell[taken]))
-    better = holding(cell, names, ends)
-    if better:
-        return _instead(better, taken)
-    return "--ends rows, where edges count the rows from 0; else spell ids alike in both files" if ends.are_rows else ""
+def hint_of_rows(source: Any, target: Any, n: int) -> str:
+    """Return what to do where ends are no nodes' ids but can be row numbers; else an empty text."""
+    possible = ends_of(source, target, n).are_rows
+    return "--ends rows, where edges count the rows from 0; else spell ids alike in both files" if possible else ""
 
 
 def usable_names(ids: Any, n: int) -> bool:

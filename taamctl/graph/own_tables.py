@@ -41,11 +41,11 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             table = node_table(node_path, options)  # its cells as text, as ids are
     elif not options.id and options.ends != "rows":
         node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
-    raw = columns.nodes(table, options)
+    raw, rows = columns.nodes(table, options), table.rows
     by_row = options.ends == "rows"
     source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)
     return replace(raw, source=source, target=target, edges_where=str(edge_path), notes=(*raw.notes, *notes), by_row=by_row,
-                   hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_ids(table.columns, others, chosen.id, u, v))
+                   hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_rows(u, v, rows))
 
 
 def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
