@@ -1,1 +1,3 @@
-"""One module per pipeline stage: read artefacts and parameters, call pure functions, write artefacts."""
+"""One module per pipeline stage: read artefacts and parameters, call pure functions, write
+artefacts.
+"""

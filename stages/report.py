@@ -1,4 +1,6 @@
-"""report: every evaluation in the given output trees -> tables (Markdown, CSV, JSON), figures with their numbers, one HTML page."""
+"""report: every evaluation in the given output trees -> tables (Markdown, CSV, JSON), figures
+with their numbers, one HTML page.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,16 @@ CODE = ("core", "runtime", "evaluation", "report", "stages/report.py")
 
 
 def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False) -> Outcome:
-    """Report the evaluations that the `run` section names, or everything, in the outputs folder and further ones."""
+    """Report the evaluations that the `run` section names, or everything, in the outputs folder
+    and further ones.
+    """
     params, wanted = context.params.section("report"), context.params.section("run")
     filters = () if everything else (wanted.datasets, wanted.methods, wanted.seeds)
-    paths = [p for root in (context.layout.root, *also) for p in collect.evaluations(Layout(root), *filters)]
+    paths = [
+        p
+        for root in (context.layout.root, *also)
+        for p in collect.evaluations(Layout(root), *filters)
+    ]
     collect.require(paths, context.layout)
     for missing in () if everything else collect.missing(paths, *filters):
         context.tell(f"note: no evaluation of {missing}; it is not in the report")
@@ -29,26 +37,70 @@ def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False
         context.tell(f"note: {line}")
     tables = tuple(folder / name for name in contents.names(with_lens=bool(looked)))
     shown_lens = sorted({path.parts[-4] for path in looked})
-    pictures = tuple(folder / name for d in datasets for name in (*figure_data.files(d), *(lens_figure.names(d) if d in shown_lens else ()))
-                     ) if params.pictures else ()
-    # The figure of times depends on more than the evaluations: a training that was done again, to the same bytes, takes other seconds.
+    pictures = (
+        tuple(
+            folder / name
+            for d in datasets
+            for name in (*figure_data.files(d), *(lens_figure.names(d) if d in shown_lens else ()))
+        )
+        if params.pictures
+        else ()
+    )
+    # The figure of times depends on more than the evaluations: a training that was done again, to
+    # the same bytes, takes other seconds.
     seconds = [collect.training_seconds(path) for path in paths] if params.pictures else []
     verdicts = collect.verdict_files(context.layout)
 
     def compute() -> None:
-        runs, validation = ([collect.run_row(path, part) for path in paths] for part in ("test", "val"))
+        runs, validation = (
+            [collect.run_row(path, part) for path in paths] for part in ("test", "val")
+        )
         rows, units = collect.over_seeds(runs), lens.rows(looked)
-        for stale in {p for kind in (*figure_data.KINDS, lens_figure.KIND) for p in folder.glob(f"{kind}[-.]*")} - {*pictures, *tables}:
+        for stale in {
+            p
+            for kind in (*figure_data.KINDS, lens_figure.KIND)
+            for p in folder.glob(f"{kind}[-.]*")
+        } - {*pictures, *tables}:
             stale.unlink()
-        spent = {r["sha256"]: s for r, s in zip(runs, seconds, strict=bool(seconds)) if s is not None}
-        shown = [*figures.draw_all(rows, runs, spent), *(lens_figure.draw(d, units) for d in shown_lens)] if pictures else []
-        found = contents.Found(runs, rows, collect.over_seeds(validation), units, left_out, [collect.verdicts(path) for path in verdicts])
+        spent = {
+            r["sha256"]: s for r, s in zip(runs, seconds, strict=bool(seconds)) if s is not None
+        }
+        shown = (
+            [
+                *figures.draw_all(rows, runs, spent),
+                *(lens_figure.draw(d, units) for d in shown_lens),
+            ]
+            if pictures
+            else []
+        )
+        found = contents.Found(
+            runs,
+            rows,
+            collect.over_seeds(validation),
+            units,
+            left_out,
+            [collect.verdicts(path) for path in verdicts],
+        )
         for name, made in contents.contents(found, shown, params.decimals).items():
-            (artefacts.write_json if name.endswith(".json") else artefacts.write_text)(folder / name, made)
+            (artefacts.write_json if name.endswith(".json") else artefacts.write_text)(
+                folder / name, made
+            )
         for name, data in (file for picture in shown for file in picture.files().items()):
             with artefacts.atomic(folder / name) as temporary:
                 temporary.write_bytes(data)
 
-    recorded: dict[str, Any] = {"report": canonical(params), "seconds": seconds, "page": page.template_digest(), "left_out": left_out}
-    inputs = (*((p, "taamctl eval") for p in (*paths, *looked)), *((p, "taamctl reproduce") for p in verdicts))
-    return execute(context, Job("report", ", ".join(datasets), recorded, inputs, (*tables, *pictures), CODE), compute)
+    recorded: dict[str, Any] = {
+        "report": canonical(params),
+        "seconds": seconds,
+        "page": page.template_digest(),
+        "left_out": left_out,
+    }
+    inputs = (
+        *((p, "taamctl eval") for p in (*paths, *looked)),
+        *((p, "taamctl reproduce") for p in verdicts),
+    )
+    return execute(
+        context,
+        Job("report", ", ".join(datasets), recorded, inputs, (*tables, *pictures), CODE),
+        compute,
+    )

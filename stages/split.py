@@ -28,12 +28,23 @@ def run(context: Context, dataset: str) -> Outcome:
             context.tell(f"split {dataset}: {note}")
         split = make_split(raw, Facts(module.META.directed, module.META.unlabelled_as), params)
         hashes = {"graph_sha256": content_hash(raw), "features_sha256": feature_hash(raw.features)}
-        artefacts.create(output, "split", recorded, lambda writer: _fill(writer, split, dataset, hashes))
+        artefacts.create(
+            output, "split", recorded, lambda writer: _fill(writer, split, dataset, hashes)
+        )
 
     output = context.layout.file("split", dataset)
     recorded = {"dataset": canonical(own), "split": canonical(params)}
-    job = Job("split", dataset, recorded, (), (output,), (*CODE, f"datasets/{dataset}.py"), {"split": params, f"datasets.{dataset}": own},
-              raw_files(context.data_root, module), flushes=True)
+    job = Job(
+        "split",
+        dataset,
+        recorded,
+        (),
+        (output,),
+        (*CODE, f"datasets/{dataset}.py"),
+        {"split": params, f"datasets.{dataset}": own},
+        raw_files(context.data_root, module),
+        flushes=True,
+    )
     return execute(context, job, compute)
 
 
@@ -43,8 +54,18 @@ def _fill(writer: artefacts.Writer, split: Split, dataset: str, hashes: dict[str
         writer.attribute(name, value)
     writer.attribute("label_sha256", split.label_sha256)
     dropped: list[dict[str, Any]] = [canonical(d) for d in split.dropped]
-    writer.attribute("account", json.dumps({"edges_stored": split.edges_before[0], "edges_used": split.edges_before[1],
-                                            "dropped": dropped, "unlabelled": split.unlabelled, **split.stated}))
+    writer.attribute(
+        "account",
+        json.dumps(
+            {
+                "edges_stored": split.edges_before[0],
+                "edges_used": split.edges_before[1],
+                "dropped": dropped,
+                "unlabelled": split.unlabelled,
+                **split.stated,
+            }
+        ),
+    )
     writer.put("classes/label", split.stream.labels)
     writer.put("classes/name", split.stream.class_names)
     writer.put("classes/count", split.counts)

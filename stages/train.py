@@ -24,20 +24,47 @@ def check(context: Context) -> None:
     devices.resolve(context.params.section("train").device)
 
 
-def plan(context: Context, dataset: str, method: str, seed: int) -> tuple[Recipe, Job, FileCheckpoints]:
+def plan(
+    context: Context, dataset: str, method: str, seed: int
+) -> tuple[Recipe, Job, FileCheckpoints]:
     """Return what a run learns, what it makes, and where its finished tasks are kept."""
     own = context.params.plugin("methods", method, registry.load("taamctl.methods", method).Params)
     train, source = context.params.section("train"), context.layout.file("precompute", dataset)
     recipe = Recipe(method, own, train, seed, devices.resolve(train.device).type)
-    recorded = {"train": {**canonical(train), "device": recipe.device}, "method": canonical(own), "seed": seed}
-    inputs, output = ((source, context.layout.command("precompute", dataset)),), context.layout.file("train", dataset, method, seed)
-    job = Job("train", f"{dataset}/{method}/seed-{seed}", recorded, inputs, (output,), (*CODE, f"methods/{method}.py"),
-              {"train": train, f"methods.{method}": own}, flushes=True)
-    return recipe, job, FileCheckpoints(context.layout.checkpoints(dataset, method, seed), lambda: key_of(context, job))
+    recorded = {
+        "train": {**canonical(train), "device": recipe.device},
+        "method": canonical(own),
+        "seed": seed,
+    }
+    inputs, output = (
+        ((source, context.layout.command("precompute", dataset)),),
+        context.layout.file("train", dataset, method, seed),
+    )
+    job = Job(
+        "train",
+        f"{dataset}/{method}/seed-{seed}",
+        recorded,
+        inputs,
+        (output,),
+        (*CODE, f"methods/{method}.py"),
+        {"train": train, f"methods.{method}": own},
+        flushes=True,
+    )
+    return (
+        recipe,
+        job,
+        FileCheckpoints(
+            context.layout.checkpoints(dataset, method, seed), lambda: key_of(context, job)
+        ),
+    )
 
 
-def run(context: Context, dataset: str, method: str, seed: int, learned: dict[str, Any] | None = None) -> Outcome:
-    """Train one method with one seed on one precomputed data set; `learned`: facts on the tasks that this command learned elsewhere."""
+def run(
+    context: Context, dataset: str, method: str, seed: int, learned: dict[str, Any] | None = None
+) -> Outcome:
+    """Train one method with one seed on one precomputed data set; `learned`: facts on the tasks
+    that this command learned elsewhere.
+    """
     recipe, job, store = plan(context, dataset, method, seed)
 
     def compute() -> dict[str, Any]:
@@ -45,15 +72,27 @@ def run(context: Context, dataset: str, method: str, seed: int, learned: dict[st
             store.remove()
         with FeatureStore(*job.inputs[0]) as features:
             make, load_task, sizes = recipe.begin(features)
-            resumed = train_stream(make, load_task, sizes, store, context.progress if learned is None else SILENT)
+            resumed = train_stream(
+                make, load_task, sizes, store, context.progress if learned is None else SILENT
+            )
         learner = make()
         facts = declared(learner, sizes)
 
         def stage(t: int) -> tuple[State, Array] | None:
             return store.require(t) if learner.trains(t) else None
 
-        artefacts.create(job.outputs[0], "train", job.params,
-                         lambda to: model_store.fill(to, learner.info, facts, learner.shared(), stage, learner.epochs))
-        return {"resumed_tasks": resumed, "device": devices.name(devices.resolve(recipe.device)), **(learned or {})}
+        artefacts.create(
+            job.outputs[0],
+            "train",
+            job.params,
+            lambda to: model_store.fill(
+                to, learner.info, facts, learner.shared(), stage, learner.epochs
+            ),
+        )
+        return {
+            "resumed_tasks": resumed,
+            "device": devices.name(devices.resolve(recipe.device)),
+            **(learned or {}),
+        }
 
     return execute(context, job, compute, store.remove)

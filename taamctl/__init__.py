@@ -8,7 +8,9 @@ __all__ = ["load_bank"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what Python code uses when it is asked for: `import taamctl` alone loads nothing heavy."""
+    """Import what Python code uses when it is asked for: `import taamctl` alone loads nothing
+    heavy.
+    """
     if name == "load_bank":
         from taamctl.bank.bank import load_bank
 

@@ -10,14 +10,20 @@ from types import ModuleType
 
 import pytest
 
-os.environ.setdefault("DGLBACKEND", "pytorch")  # else dgl's first import on a machine writes a file, and prints
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line has it, and before anything imports torch
+os.environ.setdefault(
+    "DGLBACKEND", "pytorch"
+)  # else dgl's first import on a machine writes a file, and prints
+os.environ.setdefault(
+    "OMP_WAIT_POLICY", "PASSIVE"
+)  # as the command line has it, and before anything imports torch
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Return the folder with real raw data: TAAMCTL_SHARED, else `shared/data` beside the repository."""
+    """Return the folder with real raw data: TAAMCTL_SHARED, else `shared/data` beside the
+    repository.
+    """
     folder = Path(os.environ.get("TAAMCTL_SHARED") or REPOSITORY.parent / "shared" / "data")
     if not (folder / "citeseer.npz").is_file():
         pytest.skip(f"no real data in {folder} (set TAAMCTL_SHARED)")

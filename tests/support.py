@@ -1,4 +1,7 @@
-"""Run the real command line in a folder, and look at what it left there. Test modules get this module as the fixture `support`."""
+"""Run the real command line in a folder, and look at what it left there.
+
+Test modules get this module as the fixture `support`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ PER_RUN = ("train", "infer", "eval", "report", "run")
 TAAMCTL = (sys.executable, "-m", "taamctl")
 LIMIT = 300  # seconds that no command of these tests comes near; a hang fails instead of blocking
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a shell starts a background job, and the commands would inherit it
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # so a shell starts a background job, and the commands would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -31,24 +36,47 @@ class Result:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return this environment with one numerical thread and nothing that steers taamctl or colours, then `changes`."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("TAAMCTL_") and k not in ("FORCE_COLOR", "NO_COLOR", "COLUMNS")}
+    """Return this environment with one numerical thread and nothing that steers taamctl or
+    colours, then `changes`.
+    """
+    kept = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("TAAMCTL_") and k not in ("FORCE_COLOR", "NO_COLOR", "COLUMNS")
+    }
     path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", "")])
     return {**kept, "PATH": path, "OMP_NUM_THREADS": "1", **changes}
 
 
 def taamctl(folder: Path, *arguments: str, prefix: tuple[str, ...] = (), **options: Any) -> Result:
-    """Run `taamctl ARGUMENTS` in `folder` with stdin closed, to its end; `prefix` is a command that runs another one."""
+    """Run `taamctl ARGUMENTS` in `folder` with stdin closed, to its end; `prefix` is a command
+    that runs another one.
+    """
     options = {"stdin": subprocess.DEVNULL, "env": environment(), **options}
-    done = subprocess.run([*prefix, *TAAMCTL, *arguments], cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False,
-                          **options)
+    done = subprocess.run(
+        [*prefix, *TAAMCTL, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+        **options,
+    )
     return Result(done.returncode, done.stdout, done.stderr)
 
 
 def start(folder: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
     """Start `taamctl ARGUMENTS` in `folder`, in a process group of its own."""
-    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment(), **options}
-    return subprocess.Popen([*TAAMCTL, *arguments], cwd=folder, text=True, start_new_session=True, **options)
+    options = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "env": environment(),
+        **options,
+    }
+    return subprocess.Popen(
+        [*TAAMCTL, *arguments], cwd=folder, text=True, start_new_session=True, **options
+    )
 
 
 def finish(process: subprocess.Popen[str]) -> Result:
@@ -57,21 +85,35 @@ def finish(process: subprocess.Popen[str]) -> Result:
     return Result(process.returncode, out, err)
 
 
-def call(stage: str, *more: str, methods: tuple[str, ...] = ("finetune",), epochs: int = 5) -> tuple[str, ...]:
-    """Return the arguments that run a stage (or `run`) on the small synthetic data set, on one thread."""
-    grid = [a for m in methods for a in ("--method", m)] + ["--seed", "1"] if stage in PER_RUN else []
+def call(
+    stage: str, *more: str, methods: tuple[str, ...] = ("finetune",), epochs: int = 5
+) -> tuple[str, ...]:
+    """Return the arguments that run a stage (or `run`) on the small synthetic data set, on one
+    thread.
+    """
+    grid = (
+        [a for m in methods for a in ("--method", m)] + ["--seed", "1"] if stage in PER_RUN else []
+    )
     data = ("--dataset", "synthetic", "--set", f"train.epochs={epochs}", "--set", "train.threads=1")
     return (stage, *data, *grid, *more)
 
 
 def artefacts(outputs: Path) -> dict[str, bytes]:
-    """Return the bytes of every artefact below `outputs`: all files but sidecars, locks, temporary files and checkpoints.
+    """Return the bytes of every artefact below `outputs`: all files but sidecars, locks, temporary
+    files and checkpoints.
 
-    The figure of accuracy against time is drawn from the sidecars' seconds, which differ from run to run.
+    The figure of accuracy against time is drawn from the sidecars' seconds, which differ from run
+    to run.
     """
-    return {str(p.relative_to(outputs)): p.read_bytes() for p in sorted(outputs.rglob("*"))
-            if p.is_file() and not p.name.startswith(".") and not p.name.endswith(".provenance.json")
-            and ".checkpoints" not in p.parts and not p.name.startswith("accuracy-time-")}
+    return {
+        str(p.relative_to(outputs)): p.read_bytes()
+        for p in sorted(outputs.rglob("*"))
+        if p.is_file()
+        and not p.name.startswith(".")
+        and not p.name.endswith(".provenance.json")
+        and ".checkpoints" not in p.parts
+        and not p.name.startswith("accuracy-time-")
+    }
 
 
 def temporaries(outputs: Path) -> list[Path]:
@@ -96,7 +138,9 @@ def read_whole(path: Path) -> None:
         strict_json(path.read_text(encoding="utf-8"))
     elif path.suffix == ".png":
         data = path.read_bytes()
-        assert data.startswith(b"\x89PNG") and data.endswith(b"IEND\xaeB`\x82"), f"{path} is cut short"
+        assert data.startswith(b"\x89PNG") and data.endswith(b"IEND\xaeB`\x82"), (
+            f"{path} is cut short"
+        )
     elif path.suffix == ".csv":
         rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
         assert rows and all(len(row) == len(rows[0]) for row in rows), f"{path} is cut short"
@@ -106,6 +150,7 @@ def read_whole(path: Path) -> None:
 
 def strict_json(text: str) -> Any:
     """Parse JSON that holds neither NaN nor an infinity."""
+
     def refuse(name: str) -> Any:
         raise ValueError(f"{name} is no JSON")
 
@@ -115,4 +160,6 @@ def strict_json(text: str) -> Any:
 def error_lines(result: Result) -> tuple[list[str], list[str]]:
     """Return the `error:` and the `hint:` lines of a command."""
     lines = result.err.splitlines()
-    return [x for x in lines if x.startswith("error: ")], [x for x in lines if x.startswith("hint: ")]
+    return [x for x in lines if x.startswith("error: ")], [
+        x for x in lines if x.startswith("hint: ")
+    ]

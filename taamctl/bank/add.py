@@ -1,4 +1,6 @@
-"""Learn new classes: from a graph with labels to task files, one generation of the bank per task."""
+"""Learn new classes: from a graph with labels to task files, one generation of the bank per
+task.
+"""
 
 from __future__ import annotations
 
@@ -46,18 +48,29 @@ class Part:
 
 
 @subnormals.flushed()
-def add(folder: Path, source: Source, *, classes: Sequence[str] | None = None, per_task: int | None = None, wait: bool = True,
-        progress: Progress = SILENT, tell: Tell = lambda line: None) -> list[Entry]:
+def add(
+    folder: Path,
+    source: Source,
+    *,
+    classes: Sequence[str] | None = None,
+    per_task: int | None = None,
+    wait: bool = True,
+    progress: Progress = SILENT,
+    tell: Tell = lambda line: None,
+) -> list[Entry]:
     """Learn the classes of a graph that the bank does not know; return the new tasks.
 
-    Every task is finished and committed before the next one begins. No file that was there is touched.
+    Every task is finished and committed before the next one begins. No file that was there is
+    touched.
 
     Args:
         classes: names of the classes to learn; None: all labelled ones that are new.
-        per_task: cut them into tasks of so many classes; None: the graph's own tasks where it states any, else one task.
+        per_task: cut them into tasks of so many classes; None: the graph's own tasks where it
+            states any, else one task.
 
     Raises:
-        TaamctlError: a class is known or missing, the features have another width, or nothing is left to learn.
+        TaamctlError: a class is known or missing, the features have another width, or nothing is
+            left to learn.
     """
     with store.changing(folder, wait=wait, tell=tell) as now:
         config = from_plain(now.config, str(folder / manifests.NAME))
@@ -75,10 +88,12 @@ def add(folder: Path, source: Source, *, classes: Sequence[str] | None = None, p
             task = now.tasks[-1]
             progress.line(f"task {task.number}: {', '.join(task.classes)} ({task.train:,} nodes)")
         progress.finish()
-        return list(now.tasks[len(now.tasks) - len(groups):])
+        return list(now.tasks[len(now.tasks) - len(groups) :])
 
 
-def _with_the_banks_features(folder: Path, now: Manifest, config: Config, source: Source, tell: Tell) -> Source:
+def _with_the_banks_features(
+    folder: Path, now: Manifest, config: Config, source: Source, tell: Tell
+) -> Source:
     """Return the graph with its features in the order of the bank's; refuse other features."""
     graph = source.graph
     if not graph.num_nodes:
@@ -89,40 +104,75 @@ def _with_the_banks_features(folder: Path, now: Manifest, config: Config, source
         if note := feature_names.unchecked(learned, graph.feature_names, source.before_names):
             tell(f"note: {note}")
     if now.num_features is not None and now.num_features != graph.num_features:
-        raise TaamctlError(f"{graph.name} has {graph.num_features} features per node, the bank was made for {now.num_features}",
-                           "every graph of a bank needs the same features in the same order")
+        raise TaamctlError(
+            f"{graph.name} has {graph.num_features} features per node, the bank was made for "
+            f"{now.num_features}",
+            "every graph of a bank needs the same features in the same order",
+        )
     return source
 
 
-def _add_one(folder: Path, before: Manifest, config: Config, source: Source, adjacency: CSR, group: Group, device: torch.device,
-             progress: Progress) -> Manifest:
+def _add_one(
+    folder: Path,
+    before: Manifest,
+    config: Config,
+    source: Source,
+    adjacency: CSR,
+    group: Group,
+    device: torch.device,
+    progress: Progress,
+) -> Manifest:
     """Learn one task, write its files and commit the next generation."""
     now, number, features = before, before.generation + 1, source.graph.num_features
-    norm = now.feature_norm or (source.feature_norm if config.precompute.feature_norm == "as_released" else config.precompute.feature_norm)
+    norm = now.feature_norm or (
+        source.feature_norm
+        if config.precompute.feature_norm == "as_released"
+        else config.precompute.feature_norm
+    )
     made_from = {"bank": config.plain(), "number": number}
     if now.shared is None:
         shared = task_file.draw_shared(config, features, source.graph.feature_names)
         file = f"shared-{number:04d}.h5"
         task_file.write_shared(folder / file, shared, {"bank": config.plain()})
-        now = replace(now, num_features=features, feature_norm=norm, shared=store.stamp(folder, file))
+        now = replace(
+            now, num_features=features, feature_norm=norm, shared=store.stamp(folder, file)
+        )
     else:
         shared = task_file.read_shared(folder / now.shared[0], config)
     known = [task_file.read_task(folder / t.file) for t in now.tasks]
     train = propagated(source, adjacency, group.train, group.y_train, config, norm)
     val = propagated(source, adjacency, group.val, group.y_val, config, norm)
     task = learn(config, shared, now.bounds, group, train, device, progress)
-    solved = router.solve([*(t.sums for t in known), task.sums], [*(t.classes for t in known), task.classes], config.bank.router)
-    task = replace(task, nodes=(len(train.y), len(val.y)), quantiles=calibrated(solved, shared, val, config))
+    solved = router.solve(
+        [*(t.sums for t in known), task.sums],
+        [*(t.classes for t in known), task.classes],
+        config.bank.router,
+    )
+    task = replace(
+        task, nodes=(len(train.y), len(val.y)), quantiles=calibrated(solved, shared, val, config)
+    )
     file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(group.names).encode()).hexdigest()[:8]}.h5"
     task_file.write_task(folder / file, task, made_from)
     solved_file = f"router-{number:04d}.h5"
     task_file.write_router(folder / solved_file, solved, {"bank": config.plain()})
-    entry = Entry(number, *store.stamp(folder, file), group.names, task.bounds, *task.nodes, source.graph.name)
-    return store.commit(folder, before, replace(now, action=f"learned task {number}: {', '.join(group.names)}", tasks=(*now.tasks, entry),
-                                             router=store.stamp(folder, solved_file)))
+    entry = Entry(
+        number, *store.stamp(folder, file), group.names, task.bounds, *task.nodes, source.graph.name
+    )
+    return store.commit(
+        folder,
+        before,
+        replace(
+            now,
+            action=f"learned task {number}: {', '.join(group.names)}",
+            tasks=(*now.tasks, entry),
+            router=store.stamp(folder, solved_file),
+        ),
+    )
 
 
-def propagated(source: Source, adjacency: CSR, ids: Array, y: Array, config: Config, norm: str) -> Part:
+def propagated(
+    source: Source, adjacency: CSR, ids: Array, y: Array, config: Config, norm: str
+) -> Part:
     """Propagate features over the subgraph that some nodes induce: no other node is seen.
 
     Args:
@@ -132,14 +182,28 @@ def propagated(source: Source, adjacency: CSR, ids: Array, y: Array, config: Con
     operator = build(induce(adjacency, ids, np.array([0, len(ids)])), config.precompute.self_loops)
     wanted = {config.precompute.hops, *config.bank.router.hops}
     raw = to_scipy(x).toarray() if isinstance(x, CSR) else x
-    hops = {j: torch.from_numpy(sgc.propagate(operator, x, j, config.precompute.backend) if j else np.asarray(raw, np.float32))
-            for j in sorted(wanted)}
+    hops = {
+        j: torch.from_numpy(
+            sgc.propagate(operator, x, j, config.precompute.backend)
+            if j
+            else np.asarray(raw, np.float32)
+        )
+        for j in sorted(wanted)
+    }
     return Part(x, operator, hops, torch.from_numpy(y))
 
 
-def learn(config: Config, shared: Shared, bounds: tuple[tuple[int, int], ...], group: Group, train: Part, device: torch.device,
-          progress: Progress) -> TaskState:
-    """Train the method on one task, and collect what the router needs of it; nothing is calibrated yet.
+def learn(
+    config: Config,
+    shared: Shared,
+    bounds: tuple[tuple[int, int], ...],
+    group: Group,
+    train: Part,
+    device: torch.device,
+    progress: Progress,
+) -> TaskState:
+    """Train the method on one task, and collect what the router needs of it; nothing is calibrated
+    yet.
 
     Args:
         bounds: class ids of the bank's tasks; the new one's follow them.
@@ -147,17 +211,32 @@ def learn(config: Config, shared: Shared, bounds: tuple[tuple[int, int], ...], g
     low = bounds[-1][1] if bounds else 0
     own, features = (low, low + len(group.names)), shared.probe.shape[1]
     method = config.make(features, (*bounds, own), device)
-    h, deg = train.hops[config.precompute.hops], torch.from_numpy(train.operator.degree.astype(np.float32))
-    losses = np.asarray(method.learn((TaskData(Task(len(bounds), *own), h, train.y + low, deg),), progress))
+    h, deg = (
+        train.hops[config.precompute.hops],
+        torch.from_numpy(train.operator.degree.astype(np.float32)),
+    )
+    losses = np.asarray(
+        method.learn((TaskData(Task(len(bounds), *own), h, train.y + low, deg),), progress)
+    )
     if not np.isfinite(losses).all():
-        raise TaamctlError(f"training diverged on {', '.join(group.names)}",
-                           "look for extreme values in the features, or make a bank with a lower train.lr")
+        raise TaamctlError(
+            f"training diverged on {', '.join(group.names)}",
+            "look for extreme values in the features, or make a bank with a lower train.lr",
+        )
     state = {name: np.array(array) for name, array in method.state().items()}
     hops = {j: train.hops[j] for j in config.bank.router.hops}
-    sums = task_file.stored(ridge.collect(hops, train.y, len(group.names), shared.lift, config.bank.router))
-    means = profiles.hop_means(train.operator, train.x, np.array([0, len(train.y)]), config.precompute.max_hop)[0].astype(np.float32)
-    reference = task_file.reference(task_file.expert(config, shared, state, len(group.names)), shared)
-    return TaskState(group.names, own, (0, 0), losses, state, means, lambda: sums, np.zeros(0), reference)
+    sums = task_file.stored(
+        ridge.collect(hops, train.y, len(group.names), shared.lift, config.bank.router)
+    )
+    means = profiles.hop_means(
+        train.operator, train.x, np.array([0, len(train.y)]), config.precompute.max_hop
+    )[0].astype(np.float32)
+    reference = task_file.reference(
+        task_file.expert(config, shared, state, len(group.names)), shared
+    )
+    return TaskState(
+        group.names, own, (0, 0), losses, state, means, lambda: sums, np.zeros(0), reference
+    )
 
 
 def calibrated(solved: router.Router, shared: Shared, val: Part, config: Config) -> Array:
@@ -167,4 +246,3 @@ def calibrated(solved: router.Router, shared: Shared, val: Part, config: Config)
     hops = config.bank.router.hops
     scores = solved.scores(shared.lift.profile({j: val.hops[j] for j in hops}, hops))
     return router.quantiles(router.around(solved.novelty(scores), val.operator))
-

@@ -25,8 +25,10 @@ class Answers:
         node: [N] int64 or text, the node's number, or its name in its source.
         label: [N] int64, class as a position in `class_names`. class_names: of the whole bank.
         task: [N] int64, number of the task that owns the class.
-        confidence: [N] float32 in (0, 1], what the bank takes for the probability of the class, were the node of a known one.
-        novelty: [N] float64, how far the node lies below the training mean of its likeliest class, in standard deviations.
+        confidence: [N] float32 in (0, 1], what the bank takes for the probability of the class,
+            were the node of a known one.
+        novelty: [N] float64, how far the node lies below the training mean of its likeliest class,
+            in standard deviations.
         unknown: [N] bool, whether that is so far that no class fits.
         notes: what there is to say about the graph as a whole.
     """
@@ -47,14 +49,23 @@ class Answers:
 
     def records(self) -> Iterator[tuple[Any, str, int, float, bool]]:
         """Yield one row of `COLUMNS` per node."""
-        yield from zip(self.node.tolist(), self.names, self.task.tolist(), [round(float(c), 4) for c in self.confidence],
-                       self.unknown.tolist(), strict=True)
+        yield from zip(
+            self.node.tolist(),
+            self.names,
+            self.task.tolist(),
+            [round(float(c), 4) for c in self.confidence],
+            self.unknown.tolist(),
+            strict=True,
+        )
 
 
 def require_writer(path: Path) -> None:
     """Refuse, before any work, a file that cannot be written as its name says."""
     if path.suffix not in KINDS:
-        raise TaamctlError(f"--out {path}: no format for {path.suffix or 'a name without ending'}", f"name it *{', *'.join(KINDS)}")
+        raise TaamctlError(
+            f"--out {path}: no format for {path.suffix or 'a name without ending'}",
+            f"name it *{', *'.join(KINDS)}",
+        )
     if path.suffix == ".parquet":
         _pyarrow()
 
@@ -64,34 +75,53 @@ def _pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise TaamctlError("Parquet needs pyarrow, which is not installed", "pip install pyarrow, or name the file *.csv") from None
+        raise TaamctlError(
+            "Parquet needs pyarrow, which is not installed",
+            "pip install pyarrow, or name the file *.csv",
+        ) from None
     return pyarrow
 
 
 def save(answers: Answers, path: Path) -> None:
-    """Write answers whole or not at all, as the ending of the name says: CSV, JSON (an array), JSON lines or Parquet."""
+    """Write answers whole or not at all, as the ending of the name says: CSV, JSON (an array),
+    JSON lines or Parquet.
+    """
     with atomic(path) as temporary:
         if path.suffix == ".parquet":
             arrow = _pyarrow()
-            columns = [list(column) for column in zip(*answers.records(), strict=True)] or [[] for _ in COLUMNS]
-            arrow.parquet.write_table(arrow.table(dict(zip(COLUMNS, columns, strict=True))), temporary)
+            columns = [list(column) for column in zip(*answers.records(), strict=True)] or [
+                [] for _ in COLUMNS
+            ]
+            arrow.parquet.write_table(
+                arrow.table(dict(zip(COLUMNS, columns, strict=True))), temporary
+            )
             return
         with temporary.open("w", encoding="utf-8", newline="") as file:
-            {".csv": write_csv, ".json": write_json, ".jsonl": write_lines}[path.suffix](answers, file)
+            {".csv": write_csv, ".json": write_json, ".jsonl": write_lines}[path.suffix](
+                answers, file
+            )
 
 
 def write_csv(answers: Answers, file: TextIO) -> None:
     """Write CSV with a header."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows((node, name, task, confidence, str(unknown).lower()) for node, name, task, confidence, unknown in answers.records())
+    writer.writerows(
+        (node, name, task, confidence, str(unknown).lower())
+        for node, name, task, confidence, unknown in answers.records()
+    )
 
 
 def write_json(answers: Answers, file: TextIO) -> None:
     """Write one JSON array."""
-    file.write(json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in answers.records()], indent=1) + "\n")
+    file.write(
+        json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in answers.records()], indent=1)
+        + "\n"
+    )
 
 
 def write_lines(answers: Answers, file: TextIO) -> None:
     """Write one JSON object per line."""
-    file.writelines(json.dumps(dict(zip(COLUMNS, row, strict=True))) + "\n" for row in answers.records())
+    file.writelines(
+        json.dumps(dict(zip(COLUMNS, row, strict=True))) + "\n" for row in answers.records()
+    )

@@ -40,10 +40,15 @@ class Bank:
         """
         path = self.folder / stamp[0]
         if not path.is_file():
-            raise TaamctlError(f"the bank lacks {path}", f"taamctl bank verify {self.folder} tells all that is wrong")
+            raise TaamctlError(
+                f"the bank lacks {path}",
+                f"taamctl bank verify {self.folder} tells all that is wrong",
+            )
         if provenance.sha256(path) != stamp[1]:
-            raise TaamctlError(f"{path} is not the file that the bank lists: it was changed or damaged",
-                               f"taamctl bank verify {self.folder} tells all that is wrong")
+            raise TaamctlError(
+                f"{path} is not the file that the bank lists: it was changed or damaged",
+                f"taamctl bank verify {self.folder} tells all that is wrong",
+            )
         return path
 
     @cached_property
@@ -58,10 +63,15 @@ class Bank:
         """Return the solved router."""
         if self.manifest.router is None:
             raise self._empty()
-        return task_file.read_router(self.checked(self.manifest.router), [t.classes for t in self.manifest.tasks])
+        return task_file.read_router(
+            self.checked(self.manifest.router), [t.classes for t in self.manifest.tasks]
+        )
 
     def _empty(self) -> TaamctlError:
-        return TaamctlError(f"the bank {self.folder} knows no class", f"teach it some: taamctl bank add-task {self.folder} --graph FILE")
+        return TaamctlError(
+            f"the bank {self.folder} knows no class",
+            f"teach it some: taamctl bank add-task {self.folder} --graph FILE",
+        )
 
     def task(self, position: int) -> TaskState:
         """Return what is kept of a task."""
@@ -76,18 +86,34 @@ class Bank:
         return task_file.expert(self.config, self.shared, task.state, len(task.classes))
 
     @subnormals.flushed()
-    def predict(self, graph: NodeGraph | Source | str | Path, *, wishes: Wishes | None = None, decide: str | None = None,
-                router: str = "ridge", unit: str = "node", unknown: float | None = None) -> Answers:
-        """Return a class for every node of a graph whose nodes may be of any task; its labels, if any, are not read.
+    def predict(
+        self,
+        graph: NodeGraph | Source | str | Path,
+        *,
+        wishes: Wishes | None = None,
+        decide: str | None = None,
+        router: str = "ridge",
+        unit: str = "node",
+        unknown: float | None = None,
+    ) -> Answers:
+        """Return a class for every node of a graph whose nodes may be of any task; its labels, if
+        any, are not read.
 
         Args:
             graph: a graph in memory, or the path of a graph file.
             decide: `router`, `expert` or `soft`; None: as the bank was made.
-            router: `ridge` or `prototype`: what chooses the task. unit: `node`, `component` or `graph`: what one choice is made for.
-            unknown: share of nodes of known classes that may be called unknown; 0: never; None: as the bank was made.
+            router: `ridge` or `prototype`: what chooses the task. unit: `node`, `component` or
+                `graph`: what one choice is made for.
+            unknown: share of nodes of known classes that may be called unknown; 0: never; None: as
+                the bank was made.
             wishes: all of the above in one, and more; it replaces them.
         """
-        asked = wishes or Wishes(decide or self.config.bank.decide, router, unit, self.config.bank.unknown if unknown is None else unknown)
+        asked = wishes or Wishes(
+            decide or self.config.bank.decide,
+            router,
+            unit,
+            self.config.bank.unknown if unknown is None else unknown,
+        )
         predictor = Predictor(self, asked)
         if isinstance(graph, (str, Path)):
             with OnDisk(Path(graph)) as file:

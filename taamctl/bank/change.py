@@ -16,7 +16,14 @@ from taamctl.runtime import provenance
 
 
 @subnormals.flushed()
-def remove(folder: Path, number: int, *, purge: bool = False, wait: bool = True, tell: store.Tell = lambda line: None) -> Manifest:
+def remove(
+    folder: Path,
+    number: int,
+    *,
+    purge: bool = False,
+    wait: bool = True,
+    tell: store.Tell = lambda line: None,
+) -> Manifest:
     """Make a generation without one task; its file stays for going back unless `purge`.
 
     Raises:
@@ -30,17 +37,23 @@ def remove(folder: Path, number: int, *, purge: bool = False, wait: bool = True,
         if left:
             devices.pin(devices.resolve("cpu"), config.train.threads)
             tasks = [task_file.read_task(folder / t.file) for t in left]
-            solved = router.solve([t.sums for t in tasks], [t.classes for t in tasks], config.bank.router)
+            solved = router.solve(
+                [t.sums for t in tasks], [t.classes for t in tasks], config.bank.router
+            )
             file = f"router-{now.generation + 1:04d}.h5"
             task_file.write_router(folder / file, solved, {"bank": config.plain()})
             stamp = store.stamp(folder, file)
-        made = store.commit(folder, now, replace(now, action=f"removed task {number}", tasks=left, router=stamp))
+        made = store.commit(
+            folder, now, replace(now, action=f"removed task {number}", tasks=left, router=stamp)
+        )
         if purge:
             (folder / gone.file).unlink(missing_ok=True)
         return made
 
 
-def rollback(folder: Path, to: int | None = None, *, wait: bool = True, tell: store.Tell = lambda line: None) -> Manifest:
+def rollback(
+    folder: Path, to: int | None = None, *, wait: bool = True, tell: store.Tell = lambda line: None
+) -> Manifest:
     """Make a generation that says what an earlier one said (the one before, where `to` is None).
 
     Raises:
@@ -50,10 +63,15 @@ def rollback(folder: Path, to: int | None = None, *, wait: bool = True, tell: st
         target = now.generation - 1 if to is None else to
         earlier = [g for g in store.history(folder) if g < now.generation]
         if target not in earlier:
-            raise TaamctlError(f"the bank has no earlier generation {target}", f"there are: {', '.join(map(str, earlier)) or 'none'}")
+            raise TaamctlError(
+                f"the bank has no earlier generation {target}",
+                f"there are: {', '.join(map(str, earlier)) or 'none'}",
+            )
         old = manifests.read(manifests.copy_of(folder, target))
         for file, digest in old.files.items():
             if not (folder / file).is_file() or provenance.sha256(folder / file) != digest:
-                raise TaamctlError(f"generation {target} needs {folder / file}, which is gone or damaged",
-                                   "a purged task cannot come back; learn it again with: taamctl bank add-task")
+                raise TaamctlError(
+                    f"generation {target} needs {folder / file}, which is gone or damaged",
+                    "a purged task cannot come back; learn it again with: taamctl bank add-task",
+                )
         return store.commit(folder, now, replace(old, action=f"back to generation {target}"))

@@ -1,4 +1,6 @@
-"""What a bank is made with, written once into its manifest: every later command reads it from there."""
+"""What a bank is made with, written once into its manifest: every later command reads it from
+there.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,13 @@ from taamctl.runtime.params import Params, canonical
 from taamctl.stream.params import SplitParams
 
 METHODS = "taamctl.methods"
-SECTIONS: dict[str, type[Any]] = {"split": SplitParams, "precompute": PrecomputeParams, "train": TrainParams, "infer": InferParams,
-                                  "bank": BankParams}
+SECTIONS: dict[str, type[Any]] = {
+    "split": SplitParams,
+    "precompute": PrecomputeParams,
+    "train": TrainParams,
+    "infer": InferParams,
+    "bank": BankParams,
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,8 @@ class Config:
 
     Attributes:
         method: the method's name. own: its section. seed: the base seed of all draws.
-        split, precompute, train, infer, bank: sections of params.yaml as they were when the bank was made.
+        split, precompute, train, infer, bank: sections of params.yaml as they were when the bank
+            was made.
     """
 
     method: str
@@ -47,8 +55,13 @@ class Config:
 
     def make(self, num_features: int, bounds: tuple[tuple[int, int], ...], device: Any) -> Method:
         """Return a new object of the method."""
-        made: Method = registry.load(METHODS, self.method).Method(self.own, StreamInfo(num_features, bounds, self.precompute.hops),
-                                                                  self.train, self.seed, device)
+        made: Method = registry.load(METHODS, self.method).Method(
+            self.own,
+            StreamInfo(num_features, bounds, self.precompute.hops),
+            self.train,
+            self.seed,
+            device,
+        )
         return made
 
 
@@ -62,9 +75,14 @@ def from_params(checked: Params, method: str, seed: int) -> Config:
     made = Config(method, own, seed, **{name: checked.section(name) for name in SECTIONS})
     if reason := unfit(made):
         usable = [name for name in registry.builtin(METHODS) if _fits(checked, made, name)]
-        raise TaamctlError(f"a bank cannot keep {method}: {reason}", f"choose one of {', '.join(usable)}")
+        raise TaamctlError(
+            f"a bank cannot keep {method}: {reason}", f"choose one of {', '.join(usable)}"
+        )
     if made.split.val <= 0:
-        raise TaamctlError("split.val is 0, but a bank learns on validation nodes when to say unknown", "set split.val to 0.2")
+        raise TaamctlError(
+            "split.val is 0, but a bank learns on validation nodes when to say unknown",
+            "set split.val to 0.2",
+        )
     return made
 
 
@@ -73,13 +91,17 @@ def from_plain(values: Mapping[str, Any], source: str) -> Config:
     faults: list[str] = []
     cls = registry.load(METHODS, values["method"]).Params
     own = None if cls is None else params.bind(cls, values["own"], "own", faults)
-    bound = {name: params.bind(kind, values.get(name), name, faults) for name, kind in SECTIONS.items()}
+    bound = {
+        name: params.bind(kind, values.get(name), name, faults) for name, kind in SECTIONS.items()
+    }
     params.raise_faults(source, faults)
     return Config(values["method"], own, int(values["seed"]), **bound)
 
 
 def unfit(config: Config) -> str:
-    """Return why a bank cannot keep a method; empty where it can: its tasks must be independent, and H all that it needs."""
+    """Return why a bank cannot keep a method; empty where it can: its tasks must be independent,
+    and H all that it needs.
+    """
     import torch
 
     facts = registry.load(METHODS, config.method).Method.facts
@@ -88,13 +110,24 @@ def unfit(config: Config) -> str:
     if facts.task_id == "given":
         return "it has to be told the task"
     if facts.needs or facts.query_needs:
-        return f"it needs more than propagated features: {', '.join(dict.fromkeys((*facts.needs, *facts.query_needs)))}"
-    return "" if config.make(1, ((0, 1),), torch.device("cpu")).independent else "what it learns of a task depends on earlier tasks"
+        return (
+            "it needs more than propagated features: "
+            f"{', '.join(dict.fromkeys((*facts.needs, *facts.query_needs)))}"
+        )
+    return (
+        ""
+        if config.make(1, ((0, 1),), torch.device("cpu")).independent
+        else "what it learns of a task depends on earlier tasks"
+    )
 
 
 def _fits(checked: Params, like: Config, name: str) -> bool:
     try:
         own = checked.plugin("methods", name, registry.load(METHODS, name).Params)
-        return not unfit(Config(name, own, like.seed, like.split, like.precompute, like.train, like.infer, like.bank))
+        return not unfit(
+            Config(
+                name, own, like.seed, like.split, like.precompute, like.train, like.infer, like.bank
+            )
+        )
     except TaamctlError:
         return False

@@ -1,4 +1,6 @@
-"""The columns of a graph's features in the order in which a bank learned them: matched by name, whatever order the graph has."""
+"""The columns of a graph's features in the order in which a bank learned them: matched by name,
+whatever order the graph has.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,16 @@ class Reordered:
 
     def __init__(self, query: Query, order: Array) -> None:
         self._query, self._order = query, order
-        self.num_nodes, self.num_features, self.directed = query.num_nodes, query.num_features, query.directed
-        self.before_names, self.adjacency, self.names = query.before_names, query.adjacency, query.names
+        self.num_nodes, self.num_features, self.directed = (
+            query.num_nodes,
+            query.num_features,
+            query.directed,
+        )
+        self.before_names, self.adjacency, self.names = (
+            query.before_names,
+            query.adjacency,
+            query.names,
+        )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -38,7 +48,8 @@ class Reordered:
 
 
 def order_of(learned: Sequence[str], given: Sequence[str], where: str) -> Array | None:
-    """Return the column of a graph for every feature of a bank, [F] int64; None where they stand in the bank's order already.
+    """Return the column of a graph for every feature of a bank, [F] int64; None where they stand in
+    the bank's order already.
 
     Args:
         learned: names of the bank's features; empty where it has none. given: those of the graph.
@@ -49,26 +60,42 @@ def order_of(learned: Sequence[str], given: Sequence[str], where: str) -> Array 
     """
     if not learned or not given or tuple(learned) == tuple(given):
         return None
-    missing, surplus = [n for n in learned if n not in set(given)], [n for n in given if n not in set(learned)]
+    missing, surplus = (
+        [n for n in learned if n not in set(given)],
+        [n for n in given if n not in set(learned)],
+    )
     if missing or surplus:
-        faults = [f"{what} {_some(names)}" for what, names in (("it lacks", missing), ("the bank does not know", surplus)) if names]
-        raise TaamctlError(f"{where} has other features than the bank: {'; '.join(faults)}",
-                           "give every node the features that the bank was made with, under the same names, in any order; leave others "
-                           "out with: taamctl data import ... --ignore NAME")
+        faults = [
+            f"{what} {_some(names)}"
+            for what, names in (("it lacks", missing), ("the bank does not know", surplus))
+            if names
+        ]
+        raise TaamctlError(
+            f"{where} has other features than the bank: {'; '.join(faults)}",
+            "give every node the features that the bank was made with, under the same names, in "
+            "any order; leave others out with: taamctl data import ... --ignore NAME",
+        )
     place = {name: column for column, name in enumerate(given)}
     return np.array([place[name] for name in learned], np.int64)
 
 
 def unchecked(learned: Sequence[str], given: Sequence[str], before_names: bool) -> str:
-    """Return what to say where the order of the features cannot be checked; empty where it can, or where arrays have no names.
+    """Return what to say where the order of the features cannot be checked; empty where it can, or
+    where arrays have no names.
 
     Args:
         before_names: the graph is a file from before names were kept.
     """
     if (learned and given) or not (learned or given or before_names):
         return ""
-    lacking = "neither the bank nor the graph keeps" if not (learned or given) else f"the {'bank' if given else 'graph'} does not keep"
-    return f"{lacking} the features' names: whether they stand in the bank's order cannot be checked"
+    lacking = (
+        "neither the bank nor the graph keeps"
+        if not (learned or given)
+        else f"the {'bank' if given else 'graph'} does not keep"
+    )
+    return (
+        f"{lacking} the features' names: whether they stand in the bank's order cannot be checked"
+    )
 
 
 def reordered(source: Source, learned: Sequence[str]) -> Source:
@@ -82,9 +109,15 @@ def reordered(source: Source, learned: Sequence[str]) -> Source:
     if order is None:
         return source
     x = graph.features
-    moved = from_scipy(to_scipy(x)[:, order]) if isinstance(x, CSR) else np.ascontiguousarray(x[:, order])
+    moved = (
+        from_scipy(to_scipy(x)[:, order])
+        if isinstance(x, CSR)
+        else np.ascontiguousarray(x[:, order])
+    )
     return replace(source, graph=replace(graph, features=moved, feature_names=tuple(learned)))
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
+    return ", ".join(map(repr, names[:SHOWN])) + (
+        f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    )

@@ -1,4 +1,6 @@
-"""Hop features S^j X of a graph: in memory, or as column blocks on the disk where they do not fit. Both give the same bits.
+"""Hop features S^j X of a graph: in memory, or as column blocks on the disk where they do not fit.
+
+Both give the same bits.
 
 A column is propagated alone, so it is without meaning how many are propagated at once.
 """
@@ -23,8 +25,12 @@ from taamctl.features.operator import Operator
 from taamctl.features.scratch import ColumnBlocks
 
 WIDTH = 256  # columns that are propagated at once where memory is not limited
-COPIES = 10  # arrays of N x columns that exist while a block is propagated, as measured with what the sparse product keeps
-ELEMENTS = 1 << 21  # of one row block; fixed, because the last bits of a matrix product may depend on its size
+# arrays of N x columns that exist while a block is propagated, as measured with what the sparse
+# product keeps
+COPIES = 10
+ELEMENTS = (
+    1 << 21
+)  # of one row block; fixed, because the last bits of a matrix product may depend on its size
 
 
 def row_block(num_features: int) -> int:
@@ -42,18 +48,20 @@ class HopRows(Protocol):
 class Held:
     """Hop features in memory."""
 
-    def __init__(self, query: Query, norm: str, operator: Operator, wanted: Iterable[int], backend: str) -> None:
+    def __init__(
+        self, query: Query, norm: str, operator: Operator, wanted: Iterable[int], backend: str
+    ) -> None:
         self._query, self._norm = query, norm
         n, f = query.num_nodes, query.num_features
         self._hops = {j: np.empty((n, f), np.float32) for j in sorted(set(wanted)) if j}
         step = BACKENDS[backend](operator)
         x = np.empty((n, f), np.float32)
         for low in range(0, n, 4096):
-            x[low:low + 4096] = normalised(query.rows(low, min(n, low + 4096)), norm)
+            x[low : low + 4096] = normalised(query.rows(low, min(n, low + 4096)), norm)
         self._x = x
         for at in range(0, f, WIDTH):
-            for j, z in _hops_of(np.ascontiguousarray(x[:, at:at + WIDTH]), step, self._hops):
-                self._hops[j][:, at:at + WIDTH] = z
+            for j, z in _hops_of(np.ascontiguousarray(x[:, at : at + WIDTH]), step, self._hops):
+                self._hops[j][:, at : at + WIDTH] = z
 
     def rows(self, hop: int, low: int, high: int) -> Array:
         """Return a view of some rows."""
@@ -63,7 +71,16 @@ class Held:
 class Scratch:
     """Hop features in a temporary folder: one file per hop, column block after column block."""
 
-    def __init__(self, folder: Path, query: Query, norm: str, operator: Operator, wanted: Iterable[int], backend: str, spare: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        query: Query,
+        norm: str,
+        operator: Operator,
+        wanted: Iterable[int],
+        backend: str,
+        spare: int,
+    ) -> None:
         n, f = query.num_nodes, query.num_features
         width = max(1, min(WIDTH, f, spare // (4 * COPIES * max(1, n))))
         hops = sorted({0, *wanted})
@@ -78,7 +95,9 @@ class Scratch:
     def _cut(self, query: Query, norm: str, rows: int) -> None:
         """Read the raw features once, and write them as column blocks."""
         for low in range(0, query.num_nodes, rows):
-            self._hops[0].write_rows(low, normalised(query.rows(low, min(query.num_nodes, low + rows)), norm))
+            self._hops[0].write_rows(
+                low, normalised(query.rows(low, min(query.num_nodes, low + rows)), norm)
+            )
 
     def rows(self, hop: int, low: int, high: int) -> Array:
         """Gather some rows from all column blocks."""
@@ -90,7 +109,9 @@ class Scratch:
             os.close(descriptor)
 
 
-def _hops_of(x: Array, step: Callable[[Array], Array], wanted: Iterable[int]) -> Iterator[tuple[int, Array]]:
+def _hops_of(
+    x: Array, step: Callable[[Array], Array], wanted: Iterable[int]
+) -> Iterator[tuple[int, Array]]:
     """Yield (j, S^j X) of some columns for the wanted j > 0, in order."""
     chosen, z = set(wanted), x
     for j in range(1, max(chosen, default=0) + 1):
@@ -100,9 +121,18 @@ def _hops_of(x: Array, step: Callable[[Array], Array], wanted: Iterable[int]) ->
 
 
 @contextmanager
-def open_hops(query: Query, norm: str, operator: Operator, wanted: Iterable[int], backend: str, limit: int | None,
-              scratch: Path | None = None, per_node: int = 0) -> Iterator[HopRows]:
-    """Yield the hop features of a graph: in memory where `limit` (bytes of the whole process) allows it, else on the disk.
+def open_hops(
+    query: Query,
+    norm: str,
+    operator: Operator,
+    wanted: Iterable[int],
+    backend: str,
+    limit: int | None,
+    scratch: Path | None = None,
+    per_node: int = 0,
+) -> Iterator[HopRows]:
+    """Yield the hop features of a graph: in memory where `limit` (bytes of the whole process)
+    allows it, else on the disk.
 
     Args:
         per_node: bytes that the answers need per node.
@@ -113,14 +143,23 @@ def open_hops(query: Query, norm: str, operator: Operator, wanted: Iterable[int]
     """
     hops, n, f = sorted(set(wanted)), query.num_nodes, query.num_features
     spare = None if limit is None else limit - used()
-    predicting = 4 * row_block(f) * f * 10 + 24 * operator.adjacency.nnz + per_node * n + SLACK  # while it propagates or predicts
-    if spare is None or spare > 4 * n * (f * (1 + len([j for j in hops if j])) + COPIES * min(f, WIDTH)) + predicting:
+    predicting = (
+        4 * row_block(f) * f * 10 + 24 * operator.adjacency.nnz + per_node * n + SLACK
+    )  # while it propagates or predicts
+    if (
+        spare is None
+        or spare
+        > 4 * n * (f * (1 + len([j for j in hops if j])) + COPIES * min(f, WIDTH)) + predicting
+    ):
         yield Held(query, norm, operator, hops, backend)
         return
     least = predicting + 4 * max(COPIES * n, 6 * f) * 8
     if spare < least:
-        raise TaamctlError(f"{(limit or 0) >> 20} MiB of memory are too little for {n:,} nodes: {used() >> 20} MiB are in use, "
-                           f"and {least >> 20} MiB more are needed", f"use --max-memory {(used() + least >> 20) + 1}M or more")
+        raise TaamctlError(
+            f"{(limit or 0) >> 20} MiB of memory are too little for {n:,} nodes: {used() >> 20} "
+            f"MiB are in use, and {least >> 20} MiB more are needed",
+            f"use --max-memory {(used() + least >> 20) + 1}M or more",
+        )
     with tempfile.TemporaryDirectory(prefix="taamctl-", dir=scratch) as folder:
         made = Scratch(Path(folder), query, norm, operator, hops, backend, spare - predicting)
         try:

@@ -1,4 +1,6 @@
-"""The list of what belongs to a bank: `manifest.json`, and one copy per generation for going back."""
+"""The list of what belongs to a bank: `manifest.json`, and one copy per generation for going
+back.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ class Manifest:
         config: as `bank.config.Config.plain` returns it.
         num_features: F; None before the first task.
         feature_norm: `none` or `row`, fixed by the first task.
-        shared: (file, sha256) of what all tasks share. router: the same of the solved router of just these tasks.
+        shared: (file, sha256) of what all tasks share. router: the same of the solved router of
+            just these tasks.
         tasks: in the order in which they were learned.
     """
 
@@ -69,12 +72,17 @@ class Manifest:
     @property
     def digest(self) -> str:
         """Return the checksum of everything that it says."""
-        return hashlib.sha256(json.dumps(artefacts.strict(asdict(self)), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(artefacts.strict(asdict(self)), sort_keys=True).encode()
+        ).hexdigest()
 
     @property
     def files(self) -> dict[str, str]:
         """Return file -> sha256 of everything that it lists."""
-        return dict([stamp for stamp in (self.shared, self.router) if stamp] + [(t.file, t.sha256) for t in self.tasks])
+        return dict(
+            [stamp for stamp in (self.shared, self.router) if stamp]
+            + [(t.file, t.sha256) for t in self.tasks]
+        )
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -109,12 +117,17 @@ def read(path: Path) -> Manifest:
         TaamctlError: missing, broken, of another format, or changed after it was written.
     """
     if not path.is_file():
-        raise TaamctlError(f"no bank in {path.parent}: no file {path}", f"make one with: {CREATE} DIR")
+        raise TaamctlError(
+            f"no bank in {path.parent}: no file {path}", f"make one with: {CREATE} DIR"
+        )
     record = artefacts.read_json(path)
     if not isinstance(record, dict) or "format" not in record:
         raise TaamctlError(f"{path} is no manifest of a bank")
     if record["format"] != FORMAT:
-        raise TaamctlError(f"{path} has format {record['format']}, this taamctl reads {FORMAT}", "use the taamctl that wrote it")
+        raise TaamctlError(
+            f"{path} has format {record['format']}, this taamctl reads {FORMAT}",
+            "use the taamctl that wrote it",
+        )
     try:
         made = _parsed(record)
     except (KeyError, TypeError, ValueError):
@@ -125,13 +138,31 @@ def read(path: Path) -> Manifest:
 
 
 def _parsed(record: Mapping[str, Any]) -> Manifest:
-    tasks = tuple(Entry(**{**t, "classes": tuple(t["classes"]), "bounds": (int(t["bounds"][0]), int(t["bounds"][1]))})
-                  for t in record["tasks"])
-    stamps: dict[str, Any] = {key: None if record[key] is None else tuple(map(str, record[key])) for key in ("shared", "router")}
-    rest = {key: value for key, value in record.items() if key not in ("format", "digest", "tasks", *stamps)}
+    tasks = tuple(
+        Entry(
+            **{
+                **t,
+                "classes": tuple(t["classes"]),
+                "bounds": (int(t["bounds"][0]), int(t["bounds"][1])),
+            }
+        )
+        for t in record["tasks"]
+    )
+    stamps: dict[str, Any] = {
+        key: None if record[key] is None else tuple(map(str, record[key]))
+        for key in ("shared", "router")
+    }
+    rest = {
+        key: value
+        for key, value in record.items()
+        if key not in ("format", "digest", "tasks", *stamps)
+    }
     return Manifest(tasks=tasks, **stamps, **rest)
 
 
 def _edited(path: Path) -> TaamctlError:
-    return TaamctlError(f"{path} does not match its own checksum: it was changed or damaged",
-                        "copy the newest file of the bank's folder manifests/ over it, then run: taamctl bank verify")
+    return TaamctlError(
+        f"{path} does not match its own checksum: it was changed or damaged",
+        "copy the newest file of the bank's folder manifests/ over it, then run: taamctl bank "
+        "verify",
+    )

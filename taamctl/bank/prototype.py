@@ -1,4 +1,6 @@
-"""Choose a task by AMP prototypes, as the published methods do: the mean profile of a unit against every task's."""
+"""Choose a task by AMP prototypes, as the published methods do: the mean profile of a unit
+against every task's.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,26 @@ class Prototypes:
     def __init__(self, bank: OpenBank, tasks: int) -> None:
         self._params = replace(bank.config.infer.routed(("amp", "cosine")), profile="amp")
         unused = np.zeros((2, 1))  # LS means, which a bank does not keep
-        self._table = np.stack([task_id.profile(bank.task(t).hop_mean, unused, self._params) for t in range(tasks)])
+        self._table = np.stack(
+            [task_id.profile(bank.task(t).hop_mean, unused, self._params) for t in range(tasks)]
+        )
 
     def profiles(self, hops: HopRows, low: int, high: int) -> Array:
         """Return the profiles of nodes [low, high), [n, D] float32."""
-        return routers.amp_profiles({j: torch.from_numpy(hops.rows(j, low, high)) for j in range(max(self._params.hops) + 1)}, self._params)
+        return routers.amp_profiles(
+            {
+                j: torch.from_numpy(hops.rows(j, low, high))
+                for j in range(max(self._params.hops) + 1)
+            },
+            self._params,
+        )
 
     def posterior(self, profiles: Array, temperature: float) -> Array:
-        """Return softmax(temperature * similarity) over the tasks, [U, T]; a ranking, not a calibrated probability."""
-        similar = np.stack([task_id.similarity(p, self._table, self._params.metric) for p in profiles])
+        """Return softmax(temperature * similarity) over the tasks, [U, T]; a ranking, not a
+        calibrated probability.
+        """
+        similar = np.stack(
+            [task_id.similarity(p, self._table, self._params.metric) for p in profiles]
+        )
         raised = np.exp(temperature * (similar - similar.max(1, keepdims=True)))
         return np.asarray(raised / raised.sum(1, keepdims=True))

@@ -1,4 +1,6 @@
-"""Which task a node belongs to, and whether to any: from the sums of all tasks, in an order that does not depend on their arrival."""
+"""Which task a node belongs to, and whether to any: from the sums of all tasks, in an order that
+does not depend on their arrival.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,13 @@ QUANTILES = np.linspace(0, 1, 101)
 
 @dataclass(frozen=True)
 class Router:
-    """A regression over all classes of a bank, and how its outputs are spread over every class's own training nodes.
+    """A regression over all classes of a bank, and how its outputs are spread over every class's
+    own training nodes.
 
     Attributes:
         weight: [P, C] float32, classes in the order of the bank's tasks.
-        mean, deviation: [C] float64 of a class's own output over its training nodes; both follow from the sums, whatever the weights.
+        mean, deviation: [C] float64 of a class's own output over its training nodes; both follow
+            from the sums, whatever the weights.
         owner: [C] int64, position of the task that owns a class.
     """
 
@@ -36,22 +40,28 @@ class Router:
         return profiles @ self.weight
 
     def novelty(self, scores: torch.Tensor) -> Array:
-        """Return how far the largest output lies below the training mean of its class, in standard deviations, [N] float64.
+        """Return how far the largest output lies below the training mean of its class, in standard
+        deviations, [N] float64.
 
-        Mean and deviation are recomputed whenever a task is added, which keeps a threshold on this meaningful as outputs shrink.
+        Mean and deviation are recomputed whenever a task is added, which keeps a threshold on this
+        meaningful as outputs shrink.
         """
         best, at = scores.max(1)
         value, chosen = best.numpy().astype(np.float64), at.numpy()
         return np.asarray((self.mean[chosen] - value) / self.deviation[chosen])
 
 
-def solve(sums: Sequence[Callable[[], ridge.Sums]], names: Sequence[tuple[str, ...]], params: RidgeParams) -> Router:
+def solve(
+    sums: Sequence[Callable[[], ridge.Sums]], names: Sequence[tuple[str, ...]], params: RidgeParams
+) -> Router:
     """Solve the regression of all tasks.
 
-    Tasks are added up in the order of their class names, so that the order in which they arrived changes no bit.
+    Tasks are added up in the order of their class names, so that the order in which they arrived
+    changes no bit.
 
     Args:
-        sums: per task what returns its sums; one task's are in memory at a time. names: per task its class names.
+        sums: per task what returns its sums; one task's are in memory at a time. names: per task
+            its class names.
     """
     order = sorted(range(len(sums)), key=lambda t: names[t])
     total = sums[order[0]]()
@@ -59,10 +69,14 @@ def solve(sums: Sequence[Callable[[], ridge.Sums]], names: Sequence[tuple[str, .
         total = total.joined(sums[t]())
     solved, _ = ridge.solve(total, params)
     ends = np.cumsum([0, *(len(names[t]) for t in order)])
-    blocks = {t: solved[:, ends[i]:ends[i + 1]] for i, t in enumerate(order)}
+    blocks = {t: solved[:, ends[i] : ends[i + 1]] for i, t in enumerate(order)}
     spread = [own_spread(sums[t](), blocks[t]) for t in range(len(sums))]
-    return Router(torch.cat([blocks[t] for t in range(len(sums))], 1).contiguous(), np.concatenate([m for m, _ in spread]),
-                  np.concatenate([d for _, d in spread]), owners(names))
+    return Router(
+        torch.cat([blocks[t] for t in range(len(sums))], 1).contiguous(),
+        np.concatenate([m for m, _ in spread]),
+        np.concatenate([d for _, d in spread]),
+        owners(names),
+    )
 
 
 def owners(names: Sequence[tuple[str, ...]]) -> Array:
@@ -71,21 +85,25 @@ def owners(names: Sequence[tuple[str, ...]]) -> Array:
 
 
 def own_spread(sums: ridge.Sums, weight: torch.Tensor) -> tuple[Array, Array]:
-    """Return mean and standard deviation of every class's output over its own training nodes, [C] each, from one task's sums.
+    """Return mean and standard deviation of every class's output over its own training nodes, [C]
+    each, from one task's sums.
 
-    The Gram matrix adds up all classes of the task: w^T G w = sum over classes c of E_c[(w phi)^2]. Of the other classes, only the
-    squared mean is known and taken off, so the deviation is a little too large.
+    The Gram matrix adds up all classes of the task: w^T G w = sum over classes c of E_c[(w phi)^2].
+    Of the other classes, only the squared mean is known and taken off, so the deviation is a little
+    too large.
     """
     w = weight.double()
     cross = sums.cross.T @ w  # [class of the nodes, class of the output]
     mean = cross.diagonal()
-    others = (cross ** 2).sum(0) - mean ** 2
-    variance = ((sums.gram @ w) * w).sum(0) - others - mean ** 2
+    others = (cross**2).sum(0) - mean**2
+    variance = ((sums.gram @ w) * w).sum(0) - others - mean**2
     return mean.numpy(), variance.clamp(min=1e-6).sqrt().numpy()
 
 
 def around(values: Array, operator: Operator) -> Array:
-    """Return the mean of a node's value and of the S-weighted mean of the values that it receives, its own included, [N] float64."""
+    """Return the mean of a node's value and of the S-weighted mean of the values that it
+    receives, its own included, [N] float64.
+    """
     s = operator.scipy()
     return np.asarray((values + (s @ values) / (s @ np.ones(len(values)))) / 2)
 
@@ -96,7 +114,9 @@ def quantiles(novelty: Array) -> Array:
 
 
 def thresholds(tables: Sequence[Array], rate: float) -> Array:
-    """Return per task the novelty above which a node is unknown, so that `rate` of its validation nodes would be; inf: never."""
+    """Return per task the novelty above which a node is unknown, so that `rate` of its
+    validation nodes would be; inf: never.
+    """
     if rate <= 0:
         return np.full(len(tables), np.inf)
     cut = [np.interp(1 - rate, QUANTILES, table) for table in tables]

@@ -1,4 +1,6 @@
-"""Where graphs come from: a file that `taamctl data import` made, a data set by its name, or a graph in memory."""
+"""Where graphs come from: a file that `taamctl data import` made, a data set by its name, or a
+graph in memory.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ class Source:
 
     Attributes:
         directed: edges are used as directed where `split.symmetrize` is `as_released`.
-        unlabelled_as: label that unlabelled nodes are given where `split.unlabelled` is `as_released`; None: they have none.
+        unlabelled_as: label that unlabelled nodes are given where `split.unlabelled` is
+            `as_released`; None: they have none.
         feature_norm: what `precompute.feature_norm` `as_released` means for it.
         before_names: it is a file from before names of features were kept.
     """
@@ -85,7 +88,11 @@ class InMemory:
     """A graph that is in memory already."""
 
     def __init__(self, source: Source) -> None:
-        self.graph, self.directed, self.before_names = source.graph, source.directed, source.before_names
+        self.graph, self.directed, self.before_names = (
+            source.graph,
+            source.directed,
+            source.before_names,
+        )
         self.num_nodes, self.num_features = self.graph.num_nodes, self.graph.num_features
 
     @property
@@ -108,12 +115,20 @@ class InMemory:
 
 
 class OnDisk:
-    """A graph file of which only the edges are read whole; features are read a slice at a time, unchecked but for being finite."""
+    """A graph file of which only the edges are read whole; features are read a slice at a time,
+    unchecked but for being finite.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = artefacts.Artefact(path, _imported.KIND, _imported.MADE_BY)
-        self.directed, self.num_features = bool(self._file.attribute("directed")), int(self._file.attribute("num_features"))
-        (self.num_nodes,), self.before_names = self._file.shape("labels"), _imported.from_before_names(self._file)
+        self.directed, self.num_features = (
+            bool(self._file.attribute("directed")),
+            int(self._file.attribute("num_features")),
+        )
+        (self.num_nodes,), self.before_names = (
+            self._file.shape("labels"),
+            _imported.from_before_names(self._file),
+        )
         self._path, self._dense = path, self._file.has("features/dense")
         self._indptr = None if self._dense else self._file.read("features/indptr")
 
@@ -130,7 +145,12 @@ class OnDisk:
 
     def adjacency(self) -> CSR:
         """Read the edges."""
-        return CSR(self._file.read("adjacency/indptr"), self._file.read("adjacency/indices"), None, (self.num_nodes, self.num_nodes))
+        return CSR(
+            self._file.read("adjacency/indptr"),
+            self._file.read("adjacency/indices"),
+            None,
+            (self.num_nodes, self.num_nodes),
+        )
 
     def rows(self, low: int, high: int) -> Array:
         """Read some rows."""
@@ -138,12 +158,20 @@ class OnDisk:
             out = self._file.rows("features/dense", low, high)
         else:
             a, b = int(self._indptr[low]), int(self._indptr[high])
-            data = self._file.rows("features/data", a, b) if self._file.has("features/data") else None
+            data = (
+                self._file.rows("features/data", a, b) if self._file.has("features/data") else None
+            )
             indices = self._file.rows("features/indices", a, b)
-            out = dense(CSR(self._indptr[low:high + 1] - a, indices, data, (high - low, self.num_features)))
+            out = dense(
+                CSR(
+                    self._indptr[low : high + 1] - a, indices, data, (high - low, self.num_features)
+                )
+            )
         if not np.isfinite(out).all():
-            raise TaamctlError(f"{self._path}: a feature of the nodes {low} to {high - 1} is not finite",
-                               "repair it and import the graph again")
+            raise TaamctlError(
+                f"{self._path}: a feature of the nodes {low} to {high - 1} is not finite",
+                "repair it and import the graph again",
+            )
         return out
 
     def names(self) -> Array | None:
@@ -154,7 +182,9 @@ class OnDisk:
 def dense(x: CSR) -> Array:
     """Return a CSR matrix as a dense one; its entries are unique, so each is set once."""
     out = np.zeros(x.shape, np.float32)
-    out[np.repeat(np.arange(x.shape[0]), np.diff(x.indptr)), x.indices] = 1.0 if x.data is None else x.data
+    out[np.repeat(np.arange(x.shape[0]), np.diff(x.indptr)), x.indices] = (
+        1.0 if x.data is None else x.data
+    )
     return out
 
 

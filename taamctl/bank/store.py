@@ -1,4 +1,7 @@
-"""A bank's folder: make it, change it one generation at a time, go back. A change writes new files first and the manifest last."""
+"""A bank's folder: make it, change it one generation at a time, go back.
+
+A change writes new files first and the manifest last.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ from taamctl.core.errors import TaamctlError
 from taamctl.runtime import provenance
 from taamctl.runtime.lock import writing
 
-OURS = re.compile(r"manifest\.json|manifests/\d{4,}\.json|(shared|router)-\d{4,}\.h5|tasks/\d{4,}-[0-9a-f]{8}\.h5")
+OURS = re.compile(
+    r"manifest\.json|manifests/\d{4,}\.json|(shared|router)-\d{4,}\.h5|tasks/\d{4,}-[0-9a-f]{8}\.h5"
+)
 NUMBER = re.compile(r"\d{4,}")  # the generation that a file was made for
 Tell = Callable[[str], None]
 
@@ -26,12 +31,18 @@ def create(folder: Path, config: Config) -> Manifest:
     Raises:
         TaamctlError: the folder holds something already.
     """
-    if folder.exists() and (not folder.is_dir() or any(not p.name.startswith(".") for p in folder.iterdir())):
-        raise TaamctlError(f"{folder} is there already and not empty", "choose a new folder for the bank")
+    if folder.exists() and (
+        not folder.is_dir() or any(not p.name.startswith(".") for p in folder.iterdir())
+    ):
+        raise TaamctlError(
+            f"{folder} is there already and not empty", "choose a new folder for the bank"
+        )
     made = Manifest(0, f"created for {config.method}", "", config.plain())
     with writing(folder / manifests.NAME, wait=False, tell=lambda line: None):
         if (folder / manifests.NAME).exists():
-            raise TaamctlError(f"{folder} is there already and not empty", "choose a new folder for the bank")
+            raise TaamctlError(
+                f"{folder} is there already and not empty", "choose a new folder for the bank"
+            )
         manifests.write(folder, made)
     return made
 
@@ -48,7 +59,9 @@ def history(folder: Path) -> list[int]:
 
 @contextmanager
 def changing(folder: Path, *, wait: bool, tell: Tell) -> Iterator[Manifest]:
-    """Hold the bank's lock for the body, sweep what killed writers left, and yield the newest generation."""
+    """Hold the bank's lock for the body, sweep what killed writers left, and yield the newest
+    generation.
+    """
     current(folder)  # before a lock file is put beside what is no bank
     with writing(folder / manifests.NAME, wait=wait, tell=tell):
         now = _caught_up(folder, current(folder), tell)
@@ -61,8 +74,9 @@ def changing(folder: Path, *, wait: bool, tell: Tell) -> Iterator[Manifest]:
 def _caught_up(folder: Path, now: Manifest, tell: Tell) -> Manifest:
     """Return the newest whole generation that follows from `manifest.json`, and make it that.
 
-    The copy of a generation is written before `manifest.json`: a command that was killed between the two, or an older `manifest.json`
-    that was put back, leaves whole generations behind it, and a change on top of the older one would lose what was learned.
+    The copy of a generation is written before `manifest.json`: a command that was killed between
+    the two, or an older `manifest.json` that was put back, leaves whole generations behind it, and
+    a change on top of the older one would lose what was learned.
     """
     for generation in history(folder):
         try:
@@ -85,12 +99,16 @@ def require(folder: Path, now: Manifest) -> None:
     """
     for file, digest in now.files.items():
         if not (folder / file).is_file() or provenance.sha256(folder / file) != digest:
-            raise TaamctlError(f"{folder / file} is missing, or not the file that the bank lists",
-                               f"taamctl bank verify {folder} tells all that is wrong")
+            raise TaamctlError(
+                f"{folder / file} is missing, or not the file that the bank lists",
+                f"taamctl bank verify {folder} tells all that is wrong",
+            )
 
 
 def listed(folder: Path) -> dict[str, str]:
-    """Return file -> sha256 of everything that any generation lists; a broken copy lists nothing."""
+    """Return file -> sha256 of everything that any generation lists; a broken copy lists
+    nothing.
+    """
     found: dict[str, str] = {}
     for generation in history(folder):
         try:
@@ -101,10 +119,20 @@ def listed(folder: Path) -> dict[str, str]:
 
 
 def strays(folder: Path) -> list[Path]:
-    """Return what an interrupted command may have left: temporary files, and files of ours for a generation that never came to be."""
+    """Return what an interrupted command may have left: temporary files, and files of ours for a
+    generation that never came to be.
+    """
     newest, kept = current(folder).generation, listed(folder)
-    mine = [p for p in files(folder) if p.name != "manifest.json" and OURS.fullmatch(p.relative_to(folder).as_posix())]
-    late = [p for p in mine if int(NUMBER.findall(p.name)[0]) > newest and p.relative_to(folder).as_posix() not in kept]
+    mine = [
+        p
+        for p in files(folder)
+        if p.name != "manifest.json" and OURS.fullmatch(p.relative_to(folder).as_posix())
+    ]
+    late = [
+        p
+        for p in mine
+        if int(NUMBER.findall(p.name)[0]) > newest and p.relative_to(folder).as_posix() not in kept
+    ]
     return sorted([*(p for p in folder.rglob(".*.tmp") if p.is_file()), *late])
 
 
@@ -130,4 +158,7 @@ def find(now: Manifest, number: int) -> Entry:
     for task in now.tasks:
         if task.number == number:
             return task
-    raise TaamctlError(f"the bank has no task {number}; it has {', '.join(str(t.number) for t in now.tasks) or 'none'}")
+    raise TaamctlError(
+        f"the bank has no task {number}; it has "
+        f"{', '.join(str(t.number) for t in now.tasks) or 'none'}"
+    )

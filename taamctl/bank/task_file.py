@@ -19,7 +19,8 @@ from taamctl.learning.method import Method
 from taamctl.runtime import artefacts
 
 PROBES = 64  # random rows of the reference outputs
-CHUNK = 64  # rows that an expert sees at once, always: so a node's logits do not depend on what else is asked
+# rows that an expert sees at once, always: so a node's logits do not depend on what else is asked
+CHUNK = 64
 State = dict[str, Array]
 
 
@@ -30,7 +31,8 @@ class Shared:
     Attributes:
         method: what the method shares, such as a frozen backbone.
         lift: what makes node profiles. probe: [64, F] random rows.
-        feature_names: F names; empty where the first graph had none, or the bank is from before they were kept.
+        feature_names: F names; empty where the first graph had none, or the bank is from before
+            they were kept.
     """
 
     method: State
@@ -41,7 +43,9 @@ class Shared:
 
 @dataclass(frozen=True)
 class TaskState:
-    """Everything that a bank keeps of a task; arrays as in the `bank_task` artefact, the router's sums when asked for."""
+    """Everything that a bank keeps of a task; arrays as in the `bank_task` artefact, the
+    router's sums when asked for.
+    """
 
     classes: tuple[str, ...]
     bounds: tuple[int, int]
@@ -58,12 +62,17 @@ def draw_shared(config: Config, num_features: int, feature_names: tuple[str, ...
     """Draw what all tasks share from the bank's seed."""
     method = config.make(num_features, ((0, 1),), torch.device("cpu"))
     probe = torch.randn(PROBES, num_features, generator=torch_generator(config.seed, "bank_probe"))
-    return Shared(method.shared(), ridge.Lift.draw(num_features, config.bank.router, config.seed), probe,
-                  feature_names)
+    return Shared(
+        method.shared(),
+        ridge.Lift.draw(num_features, config.bank.router, config.seed),
+        probe,
+        feature_names,
+    )
 
 
 def write_shared(path: Path, shared: Shared, params: Mapping[str, object]) -> None:
     """Write the shared file."""
+
     def fill(writer: artefacts.Writer) -> None:
         writer.put("lift", shared.lift.matrix.numpy())
         writer.put("probe", shared.probe.numpy())
@@ -90,10 +99,17 @@ def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> Non
     sums = task.sums()
 
     def fill(writer: artefacts.Writer) -> None:
-        for name, value in (("classes/name", task.classes), ("bounds", task.bounds), ("nodes", task.nodes), ("loss", task.loss),
-                            ("hop_mean", task.hop_mean), ("router/gram", ridge.pack(sums.gram).numpy()),
-                            ("router/cross", sums.cross.numpy()), ("unknown/quantiles", task.quantiles),
-                            ("reference/logits", task.reference)):
+        for name, value in (
+            ("classes/name", task.classes),
+            ("bounds", task.bounds),
+            ("nodes", task.nodes),
+            ("loss", task.loss),
+            ("hop_mean", task.hop_mean),
+            ("router/gram", ridge.pack(sums.gram).numpy()),
+            ("router/cross", sums.cross.numpy()),
+            ("unknown/quantiles", task.quantiles),
+            ("reference/logits", task.reference),
+        ):
             writer.put(name, value)
         for name, array in task.state.items():
             writer.put(f"state/{name}", array)
@@ -105,20 +121,36 @@ def read_task(path: Path) -> TaskState:
     """Read a task's file, every array checked."""
     with artefacts.Artefact(path, "bank_task") as file:
         (low, high), (train, val) = file.read("bounds"), file.read("nodes")
-        return TaskState(tuple(file.read("classes/name").tolist()), (int(low), int(high)), (int(train), int(val)), file.read("loss"),
-                         _folder(file, "state"), file.read("hop_mean"), lambda: read_sums(path), file.read("unknown/quantiles"),
-                         file.read("reference/logits"))
+        return TaskState(
+            tuple(file.read("classes/name").tolist()),
+            (int(low), int(high)),
+            (int(train), int(val)),
+            file.read("loss"),
+            _folder(file, "state"),
+            file.read("hop_mean"),
+            lambda: read_sums(path),
+            file.read("unknown/quantiles"),
+            file.read("reference/logits"),
+        )
 
 
 def read_sums(path: Path) -> ridge.Sums:
     """Read what the router needs of a task."""
     with artefacts.Artefact(path, "bank_task") as file:
-        cross, nodes = torch.from_numpy(file.read("router/cross")).double(), int(file.read("nodes")[0])
-        return ridge.Sums(ridge.unpack(torch.from_numpy(file.read("router/gram")).double(), len(cross)), cross, nodes)
+        cross, nodes = (
+            torch.from_numpy(file.read("router/cross")).double(),
+            int(file.read("nodes")[0]),
+        )
+        return ridge.Sums(
+            ridge.unpack(torch.from_numpy(file.read("router/gram")).double(), len(cross)),
+            cross,
+            nodes,
+        )
 
 
 def write_router(path: Path, router: Router, params: Mapping[str, object]) -> None:
     """Write a solved router."""
+
     def fill(writer: artefacts.Writer) -> None:
         writer.put("weight", router.weight.numpy())
         writer.put("mean", router.mean)
@@ -130,7 +162,12 @@ def write_router(path: Path, router: Router, params: Mapping[str, object]) -> No
 def read_router(path: Path, names: Sequence[tuple[str, ...]]) -> Router:
     """Read the solved router of tasks with the given class names."""
     with artefacts.Artefact(path, "bank_router") as file:
-        return Router(torch.from_numpy(file.read("weight")), file.read("mean"), file.read("deviation"), owners(names))
+        return Router(
+            torch.from_numpy(file.read("weight")),
+            file.read("mean"),
+            file.read("deviation"),
+            owners(names),
+        )
 
 
 def stored(sums: ridge.Sums) -> ridge.Sums:
@@ -139,25 +176,31 @@ def stored(sums: ridge.Sums) -> ridge.Sums:
 
 
 def expert(config: Config, shared: Shared, state: State, classes: int) -> Method:
-    """Return one task's model alone: its outputs are its own classes', whatever else the bank knows."""
+    """Return one task's model alone: its outputs are its own classes', whatever else the bank
+    knows.
+    """
     method = config.make(shared.probe.shape[1], ((0, classes),), torch.device("cpu"))
     method.load(shared.method, [state])
     return method
 
 
 def logits(method: Method, h: torch.Tensor, deg: torch.Tensor) -> torch.Tensor:
-    """Return a task's logits [N, classes] for rows of H, always `CHUNK` rows at a time on one thread, the last chunk filled up with zeros.
+    """Return a task's logits [N, classes] for rows of H, always `CHUNK` rows at a time on one
+    thread, the last chunk filled up with zeros.
 
     So small a product gains nothing from a second thread, and its last bits would depend on it.
     """
     out = []
     with torch.no_grad(), one_thread():
         for low in range(0, len(h), CHUNK):
-            rows, degree = h[low:low + CHUNK], deg[low:low + CHUNK]
+            rows, degree = h[low : low + CHUNK], deg[low : low + CHUNK]
             short = CHUNK - len(rows)
             if short:
-                rows, degree = torch.cat([rows, rows.new_zeros(short, h.shape[1])]), torch.cat([degree, degree.new_ones(short)])
-            out.append(method.logits(QueryGraph(rows, degree), 0)[:CHUNK - short].float())
+                rows, degree = (
+                    torch.cat([rows, rows.new_zeros(short, h.shape[1])]),
+                    torch.cat([degree, degree.new_ones(short)]),
+                )
+            out.append(method.logits(QueryGraph(rows, degree), 0)[: CHUNK - short].float())
     return torch.cat(out) if out else torch.zeros(0, method.info.num_classes)
 
 
@@ -168,7 +211,9 @@ def reference(method: Method, shared: Shared) -> Array:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread for the body: small products wait for each other's threads longer than they compute."""
+    """Run torch on one thread for the body: small products wait for each other's threads longer
+    than they compute.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -178,4 +223,8 @@ def one_thread() -> Iterator[None]:
 
 
 def _folder(file: artefacts.Artefact, below: str) -> State:
-    return {p.removeprefix(f"{below}/"): file.read(p) for p in file.paths(below)} if file.has(below) else {}
+    return (
+        {p.removeprefix(f"{below}/"): file.read(p) for p in file.paths(below)}
+        if file.has(below)
+        else {}
+    )

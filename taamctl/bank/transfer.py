@@ -1,4 +1,6 @@
-"""A whole bank as one file: a plain tar of the newest generation and the list of all generations."""
+"""A whole bank as one file: a plain tar of the newest generation and the list of all
+generations.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ from taamctl.runtime import artefacts, provenance
 
 
 def export(folder: Path, path: Path) -> None:
-    """Write the bank as one tar, whole or not at all; the same bank gives the same bytes. Files that only earlier generations need
-    stay behind.
+    """Write the bank as one tar, whole or not at all; the same bank gives the same bytes.
+
+    Files that only earlier generations need stay behind.
 
     Raises:
         TaamctlError: a file of the bank is missing or was changed.
@@ -25,9 +28,19 @@ def export(folder: Path, path: Path) -> None:
     now = store.current(folder)
     for file, digest in now.files.items():
         if not (folder / file).is_file() or provenance.sha256(folder / file) != digest:
-            raise TaamctlError(f"{folder / file} is missing or was changed", f"taamctl bank verify {folder} tells all that is wrong")
-    copies = [manifests.copy_of(folder, g).relative_to(folder).as_posix() for g in store.history(folder) if g <= now.generation]
-    with artefacts.atomic(path) as temporary, tarfile.open(temporary, "w", format=tarfile.USTAR_FORMAT) as archive:
+            raise TaamctlError(
+                f"{folder / file} is missing or was changed",
+                f"taamctl bank verify {folder} tells all that is wrong",
+            )
+    copies = [
+        manifests.copy_of(folder, g).relative_to(folder).as_posix()
+        for g in store.history(folder)
+        if g <= now.generation
+    ]
+    with (
+        artefacts.atomic(path) as temporary,
+        tarfile.open(temporary, "w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
         for name in [manifests.NAME, *copies, *sorted(now.files)]:
             data = (folder / name).read_bytes()
             member = tarfile.TarInfo(name)
@@ -57,13 +70,17 @@ def restore(path: Path, folder: Path) -> manifests.Manifest:
             raise TaamctlError(f"{path} is no exported bank, or was cut off") from None
         bad = [f for f in verify(inside) if not f.good]
         if bad:
-            raise TaamctlError(f"{path} is damaged: {bad[0].what}: {bad[0].said}", "export the bank again")
+            raise TaamctlError(
+                f"{path} is damaged: {bad[0].what}: {bad[0].said}", "export the bank again"
+            )
         inside.rename(folder)
     return store.current(folder)
 
 
 def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, path: Path) -> None:
-    """Write one member whose name is one of ours; anything else is refused, so nothing lands outside of the folder."""
+    """Write one member whose name is one of ours; anything else is refused, so nothing lands
+    outside of the folder.
+    """
     if not member.isfile() or not store.OURS.fullmatch(member.name):
         raise TaamctlError(f"{path} is no exported bank: it holds {member.name!r}")
     target = folder / PurePosixPath(member.name)

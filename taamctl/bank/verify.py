@@ -1,4 +1,6 @@
-"""Prove that a bank is what was learned: every file by its checksum, every task by the outputs it gave when it was learned."""
+"""Prove that a bank is what was learned: every file by its checksum, every task by the outputs
+it gave when it was learned.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ TOLERANCE = 1e-4  # of the largest output: what another machine's sums may diffe
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was checked: a file or a task's outputs; whether it is right, and what was found."""
+    """One thing that was checked: a file or a task's outputs; whether it is right, and what was
+    found.
+    """
 
     what: str
     good: bool
@@ -62,8 +66,16 @@ def _history(folder: Path, now: Manifest) -> list[Finding]:
             before = ""
             continue
         said = [] if copy.generation == generation else [f"it is generation {copy.generation}"]
-        said += ["it does not follow the generation before"] if before and copy.previous != before else []
-        said += ["it is not what manifest.json says"] if generation == now.generation and copy.digest != now.digest else []
+        said += (
+            ["it does not follow the generation before"]
+            if before and copy.previous != before
+            else []
+        )
+        said += (
+            ["it is not what manifest.json says"]
+            if generation == now.generation and copy.digest != now.digest
+            else []
+        )
         if said:
             out.append(Finding(name, False, "; ".join(said)))
         before = copy.digest
@@ -80,15 +92,25 @@ def _files(folder: Path, now: Manifest) -> list[Finding]:
             continue
         found = provenance.sha256(path)
         others = [name for name, sha256 in now.files.items() if sha256 == found and name != file]
-        wrong = f"it is {others[0]}" if others else "changed, cut off or damaged: its checksum is another"
+        wrong = (
+            f"it is {others[0]}"
+            if others
+            else "changed, cut off or damaged: its checksum is another"
+        )
         out.append(Finding(file, found == digest, "checksum right" if found == digest else wrong))
-    earlier = {file: digest for file, digest in store.listed(folder).items() if file not in now.files}
+    earlier = {
+        file: digest for file, digest in store.listed(folder).items() if file not in now.files
+    }
     for file, digest in earlier.items():
         if (folder / file).is_file() and provenance.sha256(folder / file) != digest:
             out.append(Finding(file, False, "changed or damaged; only earlier generations need it"))
     for path in store.files(folder):
         name = path.relative_to(folder).as_posix()
-        ours = name == manifests.NAME or (name.startswith("manifests/") and path.stem.isdigit() and int(path.stem) <= now.generation)
+        ours = name == manifests.NAME or (
+            name.startswith("manifests/")
+            and path.stem.isdigit()
+            and int(path.stem) <= now.generation
+        )
         if not ours and name not in now.files and name not in earlier:
             out.append(Finding(name, False, "no generation lists this file"))
     return out
@@ -109,13 +131,28 @@ def _outputs(folder: Path, now: Manifest) -> list[Finding]:
             task = task_file.read_task(folder / entry.file)
             tasks.append(task)
             if task.classes != entry.classes:
-                out.append(Finding(entry.file, False, f"it holds {', '.join(task.classes)}, not {', '.join(entry.classes)}"))
+                out.append(
+                    Finding(
+                        entry.file,
+                        False,
+                        f"it holds {', '.join(task.classes)}, not {', '.join(entry.classes)}",
+                    )
+                )
                 continue
             expert = task_file.expert(config, shared, task.state, len(task.classes))
-            out.append(_compared(f"task {entry.number}", task_file.reference(expert, shared), task.reference, "outputs"))
+            out.append(
+                _compared(
+                    f"task {entry.number}",
+                    task_file.reference(expert, shared),
+                    task.reference,
+                    "outputs",
+                )
+            )
         if now.router is not None:
             kept = task_file.read_router(folder / now.router[0], [t.classes for t in tasks])
-            again = router.solve([t.sums for t in tasks], [t.classes for t in tasks], config.bank.router)
+            again = router.solve(
+                [t.sums for t in tasks], [t.classes for t in tasks], config.bank.router
+            )
             out.append(_compared("router", again.weight.numpy(), kept.weight.numpy(), "weights"))
     except TaamctlError as error:
         out.append(Finding("contents", False, error.message))
@@ -129,4 +166,8 @@ def _compared(what: str, now: Array, then: Array, noun: str) -> Finding:
         return Finding(what, False, f"{noun} are {now.shape} or not finite, expected {then.shape}")
     apart = float(np.abs(now - then).max()) / max(float(np.abs(then).max()), 1e-30)
     said = f"{noun} differ by {apart:.1e} of their size from those when it was learned"
-    return Finding(what, apart <= TOLERANCE, f"{said}: equal to rounding (another machine or torch)" if apart <= TOLERANCE else said)
+    return Finding(
+        what,
+        apart <= TOLERANCE,
+        f"{said}: equal to rounding (another machine or torch)" if apart <= TOLERANCE else said,
+    )

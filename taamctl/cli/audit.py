@@ -14,32 +14,69 @@ if TYPE_CHECKING:
 
 
 def command(
-    datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
-    params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
+    datasets: common.Datasets = None,
+    methods: common.Methods = None,
+    seeds: common.Seeds = None,
+    params: common.ParamsFile = None,
+    overrides: common.Overrides = None,
+    outputs: common.Outputs = common.OUTPUTS,
     data_root: common.DataRoot = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the list of checks as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the list of checks as JSON.")
+    ] = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Prove that training sees training nodes only, on your own data and methods. Exit 1 where it does not, with the culprit.
+    """Prove that training sees training nodes only, on your own data and methods.
 
-    Looks into split.h5 and features.h5 of the outputs (and makes them where they are missing). Then disturbs, one after the other, the
-    features of all other nodes, the edges that touch them, and the val and test labels, and trains anew, each time in a process of
-    its own that predicts val and test first: train.h5 has to stay the same in every byte. That is three trainings of every run, and one
-    more where train.h5 with these parameters is not there; --set train.epochs=2 makes them short, and proves it of two epochs.
+    Exit 1 where it does not, with the culprit.
+
+    Looks into split.h5 and features.h5 of the outputs (and makes them where they are missing). Then
+    disturbs, one after the other, the features of all other nodes, the edges that touch them, and
+    the val and test labels, and trains anew, each time in a process of its own that predicts val
+    and test first: train.h5 has to stay the same in every byte. That is three trainings of every
+    run, and one more where train.h5 with these parameters is not there; --set train.epochs=2 makes
+    them short, and proves it of two epochs.
     """
     from taamctl.pipeline.audit import audit
     from taamctl.stages import train
 
-    context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=data_root, force=False, no_wait=False,
-                                  quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True)
+    context = common.make_context(
+        params=params,
+        overrides=overrides,
+        outputs=outputs,
+        data_root=data_root,
+        force=False,
+        no_wait=False,
+        quiet=quiet,
+        datasets=datasets,
+        methods=methods,
+        seeds=seeds,
+        check_methods=True,
+    )
     train.check(context)
     outputs.mkdir(parents=True, exist_ok=True)
     grid, found = common.grid(context), []
     for dataset in context.params.section("run").datasets:
-        found += [(dataset, check) for check in audit(context, dataset, [(m, s) for d, m, s in grid if d == dataset])]
+        found += [
+            (dataset, check)
+            for check in audit(context, dataset, [(m, s) for d, m, s in grid if d == dataset])
+        ]
     if as_json:
-        print(json.dumps([{"dataset": d, "check": c.check, "subject": c.subject, "verdict": c.verdict, "detail": c.detail}
-                          for d, c in found], indent=1))
+        print(
+            json.dumps(
+                [
+                    {
+                        "dataset": d,
+                        "check": c.check,
+                        "subject": c.subject,
+                        "verdict": c.verdict,
+                        "detail": c.detail,
+                    }
+                    for d, c in found
+                ],
+                indent=1,
+            )
+        )
     else:
         _show([c for _, c in found])
     failed = sum(c.verdict == "failed" for _, c in found)

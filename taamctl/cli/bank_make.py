@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 Folder = Annotated[Path, typer.Argument(help="The bank's folder.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Give up where another process writes to the bank.")]
-GraphFile = Annotated[Path | None, typer.Option("--graph", help="Graph file, as `taamctl data import` writes it.")]
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Give up where another process writes to the bank.")
+]
+GraphFile = Annotated[
+    Path | None, typer.Option("--graph", help="Graph file, as `taamctl data import` writes it.")
+]
 Dataset = Annotated[str | None, typer.Option("--dataset", help="Data set instead of a file.")]
 
 
@@ -24,9 +28,12 @@ def create(
     folder: Folder,
     method: Annotated[str, typer.Option("--method", help="The method of every task.")] = "taam",
     seed: Annotated[int, typer.Option("--seed", help="Seed of all draws.", min=0)] = 1,
-    params: ParamsFile = None, overrides: Overrides = None,
+    params: ParamsFile = None,
+    overrides: Overrides = None,
 ) -> None:
-    """Make an empty bank. It keeps the parameters that it is made with; the first task fixes how many features a node has."""
+    """Make an empty bank. It keeps the parameters that it is made with; the first task fixes how
+    many features a node has.
+    """
     from taamctl.bank import store
     from taamctl.bank.config import from_params
     from taamctl.core import registry
@@ -37,34 +44,68 @@ def create(
     path, _ = parameters.locate(params)
     tree = plugins.read(path, overrides or (), [method])
     source = " ".join([str(path), *(f"--set {o}" for o in overrides or ())])
-    checked = parameters.check(source, tree, {"methods": {method: registry.load("taamctl.methods", method).Params}})
+    checked = parameters.check(
+        source, tree, {"methods": {method: registry.load("taamctl.methods", method).Params}}
+    )
     store.create(folder, from_params(checked, method, seed))
     say(f"made the bank {folder}; next: taamctl bank add-task {folder} --graph FILE")
     typer.echo(str(folder))
 
 
 def add_task(
-    folder: Folder, graph: GraphFile = None, dataset: Dataset = None,
-    classes: Annotated[str | None, typer.Option("--classes", metavar="A,B", help="Classes to learn. Default: all new ones.")] = None,
-    task_per: Annotated[int | None, typer.Option("--task-per", help="Classes per task. Default: the graph's own tasks, else one task.",
-                                                 min=1)] = None,
-    data_root: DataRoot = None, params: ParamsFile = None, overrides: Overrides = None, no_wait: NoWait = False, quiet: Quiet = False,
+    folder: Folder,
+    graph: GraphFile = None,
+    dataset: Dataset = None,
+    classes: Annotated[
+        str | None,
+        typer.Option("--classes", metavar="A,B", help="Classes to learn. Default: all new ones."),
+    ] = None,
+    task_per: Annotated[
+        int | None,
+        typer.Option(
+            "--task-per",
+            help="Classes per task. Default: the graph's own tasks, else one task.",
+            min=1,
+        ),
+    ] = None,
+    data_root: DataRoot = None,
+    params: ParamsFile = None,
+    overrides: Overrides = None,
+    no_wait: NoWait = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Learn the classes of a labelled graph that the bank does not know. No earlier file changes; prints the new files.
+    """Learn the classes of a labelled graph that the bank does not know.
 
-    --params and --set only reach the data set's own section: how a bank learns was fixed when it was made.
+    No earlier file changes; prints the new files.
+
+    --params and --set only reach the data set's own section: how a bank learns was fixed when it
+    was made.
     """
     from taamctl.bank.add import add
 
-    wanted = None if classes is None else [name.strip() for name in classes.split(",") if name.strip()]
-    made = add(folder, source_of(graph, dataset, data_root, params, overrides), classes=wanted, per_task=task_per, wait=not no_wait,
-               progress=make_progress(quiet), tell=(lambda line: None) if quiet else say)
+    wanted = (
+        None if classes is None else [name.strip() for name in classes.split(",") if name.strip()]
+    )
+    made = add(
+        folder,
+        source_of(graph, dataset, data_root, params, overrides),
+        classes=wanted,
+        per_task=task_per,
+        wait=not no_wait,
+        progress=make_progress(quiet),
+        tell=(lambda line: None) if quiet else say,
+    )
     for task in made:
         typer.echo(str(folder / task.file))
 
 
-def source_of(graph: Path | None, dataset: str | None, data_root: Path | None, params: Path | None,
-              overrides: list[str] | None) -> Source:
+def source_of(
+    graph: Path | None,
+    dataset: str | None,
+    data_root: Path | None,
+    params: Path | None,
+    overrides: list[str] | None,
+) -> Source:
     """Return the graph that a call names."""
     from taamctl.bank import source
     from taamctl.core import registry
@@ -81,5 +122,7 @@ def source_of(graph: Path | None, dataset: str | None, data_root: Path | None, p
     path, _ = parameters.locate(params)
     tree = plugins.read(path, overrides or (), used=False)
     plugins.complete(tree, "datasets", dataset)
-    own = parameters.Params(str(path), tree).plugin("datasets", dataset, registry.load("taamctl.datasets", dataset).META.params)
+    own = parameters.Params(str(path), tree).plugin(
+        "datasets", dataset, registry.load("taamctl.datasets", dataset).META.params
+    )
     return source.from_dataset(dataset, find_root(data_root), own)

@@ -18,21 +18,59 @@ NATURAL, PERMUTED = "natural", "seeded_permutation"
 
 
 def command(
-    datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
-    orders: Annotated[list[str] | None, typer.Option("--order", metavar="natural|SEED", help="Class order: natural, or the seed of a "
-                                                     "permutation; repeatable. Default: that of the split section.")] = None,
-    splits: Annotated[list[int] | None, typer.Option("--split", help="Seed of the split; repeatable. Default: split.seed.")] = None,
-    scope: Annotated[str | None, typer.Option("--scope", help="Compare all methods in this logit scope. Default: each in its own.")] = None,
-    profile: Annotated[str | None, typer.Option("--profile", help="Of the methods that have one: release, text, strict_gcil.")] = None,
-    params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
+    datasets: common.Datasets = None,
+    methods: common.Methods = None,
+    seeds: common.Seeds = None,
+    orders: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--order",
+            metavar="natural|SEED",
+            help="Class order: natural, or the seed of a "
+            "permutation; repeatable. Default: that of the split section.",
+        ),
+    ] = None,
+    splits: Annotated[
+        list[int] | None,
+        typer.Option("--split", help="Seed of the split; repeatable. Default: split.seed."),
+    ] = None,
+    scope: Annotated[
+        str | None,
+        typer.Option(
+            "--scope", help="Compare all methods in this logit scope. Default: each in its own."
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", help="Of the methods that have one: release, text, strict_gcil."),
+    ] = None,
+    params: common.ParamsFile = None,
+    overrides: common.Overrides = None,
+    outputs: common.Outputs = common.OUTPUTS,
     data_root: common.DataRoot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print compare.json on stdout.")] = False,
-    force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
+    force: common.Force = False,
+    no_wait: common.NoWait = False,
+    quiet: common.Quiet = False,
 ) -> None:
-    """Run methods over class orders, splits and seeds, and say which differ by more than chance and which do not."""
+    """Run methods over class orders, splits and seeds, and say which differ by more than chance
+    and which do not.
+    """
     _check(orders, splits, scope)
-    context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
-                                  quiet=quiet, datasets=datasets, methods=methods, seeds=seeds, check_methods=True, profile=profile)
+    context = common.make_context(
+        params=params,
+        overrides=overrides,
+        outputs=outputs,
+        data_root=data_root,
+        force=force,
+        no_wait=no_wait,
+        quiet=quiet,
+        datasets=datasets,
+        methods=methods,
+        seeds=seeds,
+        check_methods=True,
+        profile=profile,
+    )
     path = compare(context, plan(context, orders, splits), scope)
     if as_json:
         print(path.read_text(encoding="utf-8"), end="")
@@ -44,36 +82,63 @@ def _check(orders: list[str] | None, splits: list[int] | None, scope: str | None
     """Refuse what cannot be meant, before any parameter file is read."""
     for order in orders or ():
         if order != NATURAL and not (order.isascii() and order.isdecimal()):
-            raise TaamctlError(f"--order {order}: neither natural nor a whole number from 0",
-                               "write --order natural, or the seed of a permutation, such as --order 1")
+            raise TaamctlError(
+                f"--order {order}: neither natural nor a whole number from 0",
+                "write --order natural, or the seed of a permutation, such as --order 1",
+            )
     for split in splits or ():
         if split < 0:
-            raise TaamctlError(f"--split {split}: a seed is not negative", "write the seed of a split, such as --split 42")
+            raise TaamctlError(
+                f"--split {split}: a seed is not negative",
+                "write the seed of a split, such as --split 42",
+            )
     if scope is not None:
         from taamctl.core.types import SCOPES
 
         if scope not in SCOPES:
-            raise TaamctlError(f"--scope {scope}: no such logit scope", f"there are: {', '.join(SCOPES)}")
+            raise TaamctlError(
+                f"--scope {scope}: no such logit scope", f"there are: {', '.join(SCOPES)}"
+            )
 
 
-def plan(context: Context, orders: list[str] | None, splits: list[int] | None) -> list[tuple[Cell, Context]]:
-    """Return every (class order, split), each with a context of its own; what can be refused is refused here."""
+def plan(
+    context: Context, orders: list[str] | None, splits: list[int] | None
+) -> list[tuple[Cell, Context]]:
+    """Return every (class order, split), each with a context of its own; what can be refused is
+    refused here.
+    """
     from taamctl.report.compare import Cell
 
     if len(context.params.section("run").methods) < 2:
-        raise TaamctlError("a comparison needs two methods, there is one: " + ", ".join(context.params.section("run").methods),
-                           "name another one with --method")
+        raise TaamctlError(
+            "a comparison needs two methods, there is one: "
+            + ", ".join(context.params.section("run").methods),
+            "name another one with --method",
+        )
     usual = context.params.section("split")
-    chosen = orders or [str(usual.order_seed) if usual.class_order == PERMUTED else usual.class_order]
+    chosen = orders or [
+        str(usual.order_seed) if usual.class_order == PERMUTED else usual.class_order
+    ]
     found = []
     for order in dict.fromkeys(str(int(o)) if o.isdecimal() else o for o in chosen):
         for split in dict.fromkeys(splits or [usual.seed]):
             cell = Cell(order, split)
-            change = {"class_order": PERMUTED, "order_seed": int(order)} if order.isdecimal() else {"class_order": order}
-            tree = {**context.params.tree, "split": {**context.params.tree["split"], **change, "seed": split}}
-            own = dataclasses.replace(context.params, source=f"{context.params.source} ({cell.label})", tree=tree)
+            change = (
+                {"class_order": PERMUTED, "order_seed": int(order)}
+                if order.isdecimal()
+                else {"class_order": order}
+            )
+            tree = {
+                **context.params.tree,
+                "split": {**context.params.tree["split"], **change, "seed": split},
+            }
+            own = dataclasses.replace(
+                context.params, source=f"{context.params.source} ({cell.label})", tree=tree
+            )
             own.section("split")  # a seed may be too large
-            layout = dataclasses.replace(context.layout, root=context.layout.root / "compare" / cell.folder)
+            layout = dataclasses.replace(
+                context.layout, root=context.layout.root / "compare" / cell.folder
+            )
             found.append((cell, dataclasses.replace(context, params=own, layout=layout)))
     return found
 
@@ -88,19 +153,33 @@ def compare(context: Context, cells: list[tuple[Cell, Context]], scope: str | No
 
     run, folder = context.params.section("run"), context.layout.root / "compare"
     orders, splits = ({getattr(cell, axis) for cell, _ in cells} for axis in ("order", "split"))
-    axes = ((len(orders), "class order"), (len(splits), "split"), (len(run.datasets), "data set"), (len(run.methods), "method"),
-            (len(run.seeds), "seed"))
-    context.tell(f"compare: {len(cells) * len(common.grid(context))} runs: "
-                 + " x ".join(f"{n} {name}{'s' if n > 1 else ''}" for n, name in axes) + f", below {folder}")
+    axes = (
+        (len(orders), "class order"),
+        (len(splits), "split"),
+        (len(run.datasets), "data set"),
+        (len(run.methods), "method"),
+        (len(run.seeds), "seed"),
+    )
+    context.tell(
+        f"compare: {len(cells) * len(common.grid(context))} runs: "
+        + " x ".join(f"{n} {name}{'s' if n > 1 else ''}" for n, name in axes)
+        + f", below {folder}"
+    )
     if note := report.too_few(len(cells), len(run.methods), len(run.seeds)):
         context.tell(f"note: {note}")
     refuse_fixed_parts([own for _, own in cells] if len(splits) > 1 else [])
     for number, (cell, own) in enumerate(cells, 1):
         context.tell(f"compare: {cell.label} ({number} of {len(cells)})")
         walk_to_eval(own)
-    found = [(cell, collect.run_row(own.layout.file("eval", *which))) for cell, own in cells for which in common.grid(own)]
+    found = [
+        (cell, collect.run_row(own.layout.file("eval", *which)))
+        for cell, own in cells
+        for which in common.grid(own)
+    ]
     with writing(folder / "compare.json", wait=context.wait, tell=context.tell):
-        path = report.write(folder, report.compared(found, scope), context.params.section("report").decimals)
+        path = report.write(
+            folder, report.compared(found, scope), context.params.section("report").decimals
+        )
     context.tell(f"compare: wrote {path}, compare.md and compare.csv")
     return path
 
@@ -116,7 +195,11 @@ def show(path: Any, decimals: int) -> None:
     shown = [i for i, name in enumerate(report.COLUMNS) if name != "minus best" or out.width >= 140]
     table = Table(box=None, pad_edge=False)
     for name in (report.COLUMNS[i] for i in shown):
-        table.add_column(name, justify="right" if "%" in name or name in ("rank", "minus best") else "left", no_wrap=name != "verdict")
+        table.add_column(
+            name,
+            justify="right" if "%" in name or name in ("rank", "minus best") else "left",
+            no_wrap=name != "verdict",
+        )
     for row in (m for d in result["datasets"] for m in d["methods"]):
         table.add_row(*(report.cells(row, decimals)[i] for i in shown))
     out.print(table)

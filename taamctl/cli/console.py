@@ -1,4 +1,6 @@
-"""Where text goes: data to stdout, everything for people to stderr; understandable without colour."""
+"""Where text goes: data to stdout, everything for people to stderr; understandable without
+colour.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def show_error(message: str, hint: str) -> None:
 
 
 def make_progress(quiet: bool) -> Progress:
-    """Return live progress on a terminal, one plain line per finished unit elsewhere, nothing when quiet."""
+    """Return live progress on a terminal, one plain line per finished unit elsewhere, nothing
+    when quiet.
+    """
     if quiet:
         return Progress()
     return LiveProgress() if sys.stderr.isatty() else PlainProgress()
@@ -73,11 +77,25 @@ class LiveProgress(Progress):
     def start(self, label: str, total: int) -> None:
         """Draw the bar."""
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
         from rich.progress import Progress as Bar
 
-        self._bar: Any = Bar(TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-                             TextColumn("left"), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+        self._bar: Any = Bar(
+            TextColumn("  {task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
         self._task = self._bar.add_task(label, total=total)
         self._bar.start()
         _bars.append(self._bar)
@@ -106,8 +124,14 @@ class ByteProgress(Progress):
         from rich.progress import DownloadColumn, TextColumn, TransferSpeedColumn
         from rich.progress import Progress as Bars
 
-        self._bars = Bars(TextColumn("{task.description}"), DownloadColumn(), TransferSpeedColumn(),
-                          console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
         self._task = self._bars.add_task(label, total=total or None)
         self._bars.start()
 

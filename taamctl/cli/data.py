@@ -22,12 +22,16 @@ app.command("example")(data_example.command)
 app.command("import")(data_import.command)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Name = Annotated[str, typer.Argument(help="Data set, as `taamctl data list` names it.", show_default=False)]
+Name = Annotated[
+    str, typer.Argument(help="Data set, as `taamctl data list` names it.", show_default=False)
+]
 
 
 @app.command("list")
 def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
-    """List the data sets: counts, tasks (at two classes each, or its own), licence, and where the raw files were found."""
+    """List the data sets: counts, tasks (at two classes each, or its own), licence, and where
+    the raw files were found.
+    """
     root = raw.data_root(data_root)
     rows = [summary(name, root) for name in registry.names(PACKAGE)]
     if as_json:
@@ -54,7 +58,11 @@ def info(name: Name, data_root: DataRoot = None, as_json: AsJson = False) -> Non
     if as_json:
         return typer.echo(json.dumps(facts, indent=1))
     for key, value in facts.items():
-        lines = [f"{f['name']}  {f['url']}" for f in value] if isinstance(value, list) else [_shown(value)]
+        lines = (
+            [f"{f['name']}  {f['url']}" for f in value]
+            if isinstance(value, list)
+            else [_shown(value)]
+        )
         for line in lines:
             typer.echo(f"{key:<14} {line}")
 
@@ -72,25 +80,44 @@ def fetch(name: Name, data_root: DataRoot = None) -> None:
 
 
 def summary(name: str, root: Path | None) -> dict[str, Any]:
-    """Return one row of the list; -1 counts (a generated data set) become None. One that cannot be loaded is listed as broken."""
+    """Return one row of the list; -1 counts (a generated data set) become None.
+
+    One that cannot be loaded is listed as broken.
+    """
     try:
         module = registry.load(PACKAGE, name)
     except TaamctlError as error:
         empty = dict.fromkeys(("nodes", "edges", "features", "classes", "tasks"))
         return {"name": name, **empty, "licence": "-", "found": f"broken: {error.message}"}
     meta = module.META
-    counts = {key: None if getattr(meta, key) < 0 else getattr(meta, key)
-              for key in ("nodes", "edges", "features", "classes")}
-    tasks = getattr(module, "TASKS", None) or (None if counts["classes"] is None else counts["classes"] // 2)
-    return {"name": name, **counts, "tasks": tasks, "licence": meta.licence, "found": _found(module, root)}
+    counts = {
+        key: None if getattr(meta, key) < 0 else getattr(meta, key)
+        for key in ("nodes", "edges", "features", "classes")
+    }
+    tasks = getattr(module, "TASKS", None) or (
+        None if counts["classes"] is None else counts["classes"] // 2
+    )
+    return {
+        "name": name,
+        **counts,
+        "tasks": tasks,
+        "licence": meta.licence,
+        "found": _found(module, root),
+    }
 
 
 def describe(name: str, root: Path | None) -> dict[str, Any]:
     """Return everything that META says about a data set, and where its raw files were found."""
     meta = registry.load(PACKAGE, name).META
-    return {**summary(name, root), "directed": meta.directed, "feature_norm": meta.feature_norm, "order": meta.order,
-            "citation": meta.citation, "homepage": meta.homepage,
-            "files": [{"name": f.name, "url": f.url, "sha256": f.sha256} for f in meta.files]}
+    return {
+        **summary(name, root),
+        "directed": meta.directed,
+        "feature_norm": meta.feature_norm,
+        "order": meta.order,
+        "citation": meta.citation,
+        "homepage": meta.homepage,
+        "files": [{"name": f.name, "url": f.url, "sha256": f.sha256} for f in meta.files],
+    }
 
 
 def _found(module: Any, root: Path | None) -> str:
@@ -105,7 +132,13 @@ def _found(module: Any, root: Path | None) -> str:
 
 def _built_in(module: Any) -> str:
     imported = getattr(module, "IMPORTED", None)
-    return str(imported) if imported is not None else "generated" if module.META.nodes < 0 else "embedded"
+    return (
+        str(imported)
+        if imported is not None
+        else "generated"
+        if module.META.nodes < 0
+        else "embedded"
+    )
 
 
 def _shown(value: Any) -> str:

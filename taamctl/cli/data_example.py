@@ -14,7 +14,9 @@ def command(
     folder: Annotated[Path, typer.Argument(help="Folder to write to.", show_default=False)],
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
 ) -> None:
-    """Write a made-up shop as CSV files, to try `data import` on and to see how a table of one's own may look. Prints the files."""
+    """Write a made-up shop as CSV files, to try `data import` on and to see how a table of one's
+    own may look. Prints the files.
+    """
     from taamctl.pipeline import example
 
     for path in example.write(folder, overwrite=force):

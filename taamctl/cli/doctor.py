@@ -10,8 +10,13 @@ from typing import Annotated, Any
 import typer
 
 
-def command(as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False) -> None:
-    """Name versions, device, propagation backends and thread settings, and any clash with its fix. Exit 1 on a clash."""
+def command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+) -> None:
+    """Name versions, device, propagation backends and thread settings, and any clash with its fix.
+
+    Exit 1 on a clash.
+    """
     facts = examine()
     if as_json:
         print(json.dumps(facts, indent=1))
@@ -38,16 +43,28 @@ def examine() -> dict[str, Any]:
     try:
         import torch
 
-        facts["device"] = {"cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
-                           "torch_cuda_build": str(torch.version.cuda or "CPU only")}
+        facts["device"] = {
+            "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
+            "torch_cuda_build": str(torch.version.cuda or "CPU only"),
+        }
         with subnormals.flushed():
             flushed = subnormals.flushes_here()
-        facts["threads"] = {"torch": torch.get_num_threads(), "cpus": os.cpu_count(),
-                            "subnormal numbers": subnormals.RULE if flushed else "kept, which this processor may be slow at"}
+        facts["threads"] = {
+            "torch": torch.get_num_threads(),
+            "cpus": os.cpu_count(),
+            "subnormal numbers": subnormals.RULE
+            if flushed
+            else "kept, which this processor may be slow at",
+        }
     except (ImportError, OSError) as error:
         facts["device"], facts["threads"] = {"cuda": "unknown"}, {"cpus": os.cpu_count()}
-        clashes.append({"what": f"torch cannot be imported ({error})", "fix": "pip install 'torch>=2.4'"})
-    facts["threads"] |= {name: os.environ.get(name, "unset") for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+        clashes.append(
+            {"what": f"torch cannot be imported ({error})", "fix": "pip install 'torch>=2.4'"}
+        )
+    facts["threads"] |= {
+        name: os.environ.get(name, "unset")
+        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    }
     facts["backends"] = _backends(clashes)
     return facts
 
@@ -68,12 +85,30 @@ def _backends(clashes: list[dict[str, str]]) -> dict[str, str]:
             right = np.allclose(make(build(edges, "add"))(np.eye(2, dtype=np.float32)), 0.5)
             found[name] = "works" if right else "wrong result"
             if not right:
-                clashes.append({"what": f"backend {name} gives a wrong result", "fix": "set precompute.backend to scipy"})
+                clashes.append(
+                    {
+                        "what": f"backend {name} gives a wrong result",
+                        "fix": "set precompute.backend to scipy",
+                    }
+                )
         except (TaamctlError, ImportError, OSError, RuntimeError) as error:
             found[name] = f"not usable: {str(error).splitlines()[0]}"
             if name == "torch":
-                clashes.append({"what": f"backend torch: {error}", "fix": "reinstall torch, or set precompute.backend to scipy"})
-            if name == "dgl" and sys.version_info < (3, 12):  # there is no wheel for newer versions: absent there is no clash
-                clashes.append({"what": f"backend dgl: {str(error).splitlines()[0]}",
-                                "fix": "pip install 'dgl>=1.1.3,<2' packaging; everything else works without it"})
+                clashes.append(
+                    {
+                        "what": f"backend torch: {error}",
+                        "fix": "reinstall torch, or set precompute.backend to scipy",
+                    }
+                )
+            if name == "dgl" and sys.version_info < (
+                3,
+                12,
+            ):  # there is no wheel for newer versions: absent there is no clash
+                clashes.append(
+                    {
+                        "what": f"backend dgl: {str(error).splitlines()[0]}",
+                        "fix": "pip install 'dgl>=1.1.3,<2' packaging; everything else works "
+                        "without it",
+                    }
+                )
     return found

@@ -15,21 +15,48 @@ if TYPE_CHECKING:
 
 
 def command(
-    datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None, params: common.ParamsFile = None,
-    overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
-    lens: Annotated[bool, typer.Option("--lens", help="Also: AA and task IDs per graph, component, batch and node, on graphs that hold one "
-                                                      "task and on one that mixes all (lens.json), and print that table.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="With --lens: print the rows as JSON.")] = False,
-    force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
+    datasets: common.Datasets = None,
+    methods: common.Methods = None,
+    seeds: common.Seeds = None,
+    params: common.ParamsFile = None,
+    overrides: common.Overrides = None,
+    outputs: common.Outputs = common.OUTPUTS,
+    lens: Annotated[
+        bool,
+        typer.Option(
+            "--lens",
+            help="Also: AA and task IDs per graph, component, batch and node, on graphs that hold "
+            "one task and on one that mixes all (lens.json), and print that table.",
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --lens: print the rows as JSON.")
+    ] = False,
+    force: common.Force = False,
+    no_wait: common.NoWait = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Evaluate: accuracy matrices for all logit scopes, AA, BWT, AF, task-ID accuracy, cost."""
     from taamctl.core.errors import TaamctlError
     from taamctl.stages import eval as stage
 
     if as_json and not lens:
-        raise TaamctlError("--json prints the lens, which was not asked for", "add --lens, or see eval.json and metrics.json")
-    context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=force, no_wait=no_wait,
-                                  quiet=quiet, datasets=datasets, methods=methods, seeds=seeds)
+        raise TaamctlError(
+            "--json prints the lens, which was not asked for",
+            "add --lens, or see eval.json and metrics.json",
+        )
+    context = common.make_context(
+        params=params,
+        overrides=overrides,
+        outputs=outputs,
+        data_root=None,
+        force=force,
+        no_wait=no_wait,
+        quiet=quiet,
+        datasets=datasets,
+        methods=methods,
+        seeds=seeds,
+    )
     for run in common.grid(context):
         stage.run(context, *run)
     if lens:
@@ -37,7 +64,9 @@ def command(
 
 
 def look(context: Context) -> list[Path]:
-    """Look at every trained run through the lens and return the files; what methods of a data set share is made once."""
+    """Look at every trained run through the lens and return the files; what methods of a data
+    set share is made once.
+    """
     from taamctl.pipeline import lens
 
     run = context.params.section("run")
@@ -45,7 +74,10 @@ def look(context: Context) -> list[Path]:
     for dataset in run.datasets:
         bench = lens.Bench(context, dataset)
         made += [lens.run(bench, method, seed).path for seed in run.seeds for method in run.methods]
-    context.tell("warning: one vote for a graph or batch that mixes tasks cannot fit all of its nodes: there, see the node column")
+    context.tell(
+        "warning: one vote for a graph or batch that mixes tasks cannot fit all of its nodes: "
+        "there, see the node column"
+    )
     return made
 
 

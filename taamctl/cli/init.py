@@ -18,12 +18,21 @@ PACKAGE = "taamctl.datasets"
 
 
 def command(
-    datasets: Annotated[list[str], typer.Option("--dataset", help="Data set; repeatable.", show_default=False)],
-    folder: Annotated[Path, typer.Argument(help="Folder to set up; it may hold data/ already.")] = Path(),
-    methods: common.Methods = None, seeds: common.Seeds = None, overrides: common.Overrides = None, data_root: common.DataRoot = None,
+    datasets: Annotated[
+        list[str], typer.Option("--dataset", help="Data set; repeatable.", show_default=False)
+    ],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder to set up; it may hold data/ already.")
+    ] = Path(),
+    methods: common.Methods = None,
+    seeds: common.Seeds = None,
+    overrides: common.Overrides = None,
+    data_root: common.DataRoot = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
 ) -> None:
-    """Set up a folder for a data set: params.yaml with what `data doctor` suggests, and a DAG for `dvc repro`. Prints the files."""
+    """Set up a folder for a data set: params.yaml with what `data doctor` suggests, and a DAG
+    for `dvc repro`. Prints the files.
+    """
     from taamctl.pipeline import project
 
     if folder.exists() and not folder.is_dir():
@@ -31,7 +40,11 @@ def command(
     root = None if data_root is None else data_root.absolute()
     _refuse_elsewhere(folder, datasets)
     with contextlib.ExitStack() as stack:
-        place = folder if folder.is_dir() else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="taamctl-")))
+        place = (
+            folder
+            if folder.is_dir()
+            else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="taamctl-")))
+        )
         stack.enter_context(contextlib.chdir(place))
         files = plan(datasets, methods, seeds, overrides, root)
     for path in project.write(folder, files, overwrite=force):
@@ -40,9 +53,15 @@ def command(
     say(f"next: {where}dvc repro")
 
 
-def plan(datasets: list[str], methods: list[str] | None, seeds: list[int] | None, overrides: list[str] | None,
-         data_root: Path | None) -> dict[str, str]:
-    """Return the files for the working folder, after a look at every data set that is there; say what is changed and why.
+def plan(
+    datasets: list[str],
+    methods: list[str] | None,
+    seeds: list[int] | None,
+    overrides: list[str] | None,
+    data_root: Path | None,
+) -> dict[str, str]:
+    """Return the files for the working folder, after a look at every data set that is there; say
+    what is changed and why.
 
     Raises:
         TaamctlError: a run of them would stop.
@@ -50,8 +69,19 @@ def plan(datasets: list[str], methods: list[str] | None, seeds: list[int] | None
     from taamctl.pipeline import examine, project
     from taamctl.runtime.params import PACKAGED
 
-    context = common.make_context(params=PACKAGED, overrides=overrides, outputs=common.OUTPUTS, data_root=data_root, force=False,
-                                  no_wait=False, quiet=False, datasets=datasets, methods=methods, seeds=seeds, check_methods=True)
+    context = common.make_context(
+        params=PACKAGED,
+        overrides=overrides,
+        outputs=common.OUTPUTS,
+        data_root=data_root,
+        force=False,
+        no_wait=False,
+        quiet=False,
+        datasets=datasets,
+        methods=methods,
+        seeds=seeds,
+        check_methods=True,
+    )
     tree = {**context.params.tree, "datasets": {**context.params.tree["datasets"]}}
     for name in context.params.section("run").datasets:
         tree["datasets"].setdefault(name, {})
@@ -67,9 +97,15 @@ def plan(datasets: list[str], methods: list[str] | None, seeds: list[int] | None
             continue
         for finding in report["findings"]:
             if finding["level"] == "stop":
-                raise TaamctlError(f"{name}: {finding['what']}", f"{finding['mend']}; --set section.key=value sets it here")
+                raise TaamctlError(
+                    f"{name}: {finding['what']}",
+                    f"{finding['mend']}; --set section.key=value sets it here",
+                )
             if finding["level"] == "warning":
-                say(f"{name}: {finding['what']}" + ("" if finding["changes"] else f"; {finding['mend']}"))
+                say(
+                    f"{name}: {finding['what']}"
+                    + ("" if finding["changes"] else f"; {finding['mend']}")
+                )
         for change in examine.suggested(report):
             key = change.partition("=")[0]
             if key not in chosen and changes.setdefault(key, change) == change:
@@ -81,5 +117,7 @@ def _refuse_elsewhere(folder: Path, datasets: list[str]) -> None:
     """Name a graph that lies in this folder's data/ and not in that of the folder to set up."""
     for name, file in registry.imported(PACKAGE).items():
         if name in datasets and not (folder / file).is_file():
-            raise TaamctlError(f"{folder / file} is not there, {file} is", f"put it there: mkdir -p {folder / file.parent} && "
-                               f"cp {file} {folder / file}")
+            raise TaamctlError(
+                f"{folder / file} is not there, {file} is",
+                f"put it there: mkdir -p {folder / file.parent} && cp {file} {folder / file}",
+            )

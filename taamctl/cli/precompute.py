@@ -6,14 +6,29 @@ from taamctl.cli import common
 
 
 def command(
-    datasets: common.Datasets = None, params: common.ParamsFile = None, overrides: common.Overrides = None,
-    outputs: common.Outputs = common.OUTPUTS, data_root: common.DataRoot = None, max_memory: common.MaxMemory = None,
-    force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
+    datasets: common.Datasets = None,
+    params: common.ParamsFile = None,
+    overrides: common.Overrides = None,
+    outputs: common.Outputs = common.OUTPUTS,
+    data_root: common.DataRoot = None,
+    max_memory: common.MaxMemory = None,
+    force: common.Force = False,
+    no_wait: common.NoWait = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Propagate features over every part's own edges: H = S^2 X, hop means and profiles."""
     from taamctl.stages import precompute
 
-    context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=data_root, force=force, no_wait=no_wait,
-                                  quiet=quiet, datasets=datasets, max_memory=max_memory)
+    context = common.make_context(
+        params=params,
+        overrides=overrides,
+        outputs=outputs,
+        data_root=data_root,
+        force=force,
+        no_wait=no_wait,
+        quiet=quiet,
+        datasets=datasets,
+        max_memory=max_memory,
+    )
     for dataset in context.params.section("run").datasets:
         precompute.run(context, dataset)

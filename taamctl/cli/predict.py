@@ -16,19 +16,50 @@ from taamctl.cli.size import size
 
 def command(
     bank: Annotated[Path, typer.Option("--bank", help="The bank's folder.", show_default=False)],
-    graph: GraphFile = None, dataset: Dataset = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write *.csv, *.json, *.jsonl or *.parquet. Default: CSV on stdout.")] = None,
+    graph: GraphFile = None,
+    dataset: Dataset = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Write *.csv, *.json, *.jsonl or *.parquet. Default: CSV on stdout."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout instead of CSV.")] = False,
-    decide: Annotated[str | None, typer.Option("--decide", help="router, expert or soft. Default: as the bank was made.")] = None,
-    router: Annotated[str, typer.Option("--router", help="What chooses a task: ridge or prototype.")] = "ridge",
-    unit: Annotated[str, typer.Option("--unit", help="What one choice is made for: node, component or graph.")] = "node",
-    unknown: Annotated[str | None, typer.Option("--unknown", metavar="off|RATE", help="Share of nodes of known classes that may be called "
-                                                                                      "unknown. Default: as the bank was made.")] = None,
+    decide: Annotated[
+        str | None,
+        typer.Option("--decide", help="router, expert or soft. Default: as the bank was made."),
+    ] = None,
+    router: Annotated[
+        str, typer.Option("--router", help="What chooses a task: ridge or prototype.")
+    ] = "ridge",
+    unit: Annotated[
+        str, typer.Option("--unit", help="What one choice is made for: node, component or graph.")
+    ] = "node",
+    unknown: Annotated[
+        str | None,
+        typer.Option(
+            "--unknown",
+            metavar="off|RATE",
+            help="Share of nodes of known classes that may be called "
+            "unknown. Default: as the bank was made.",
+        ),
+    ] = None,
     max_memory: MaxMemory = None,
-    scratch: Annotated[Path | None, typer.Option("--scratch", help="Folder for that. Default: the system's for temporary files.")] = None,
-    data_root: DataRoot = None, params: ParamsFile = None, overrides: Overrides = None, quiet: Quiet = False,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            "--scratch", help="Folder for that. Default: the system's for temporary files."
+        ),
+    ] = None,
+    data_root: DataRoot = None,
+    params: ParamsFile = None,
+    overrides: Overrides = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Answer every node of a graph: class, task, confidence, and whether no known class fits. Labels in the graph are not read."""
+    """Answer every node of a graph: class, task, confidence, and whether no known class fits.
+
+    Labels in the graph are not read.
+    """
     from taamctl.bank import answers as written
     from taamctl.bank.bank import load_bank
     from taamctl.bank.predict import Wishes
@@ -42,7 +73,10 @@ def command(
     wishes = Wishes(decide or opened.config.bank.decide, router, unit, rate, limit, scratch)
     if (graph is None) == (dataset is None):
         raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
-    made = opened.predict(graph if graph is not None else source_of(None, dataset, data_root, params, overrides), wishes=wishes)
+    made = opened.predict(
+        graph if graph is not None else source_of(None, dataset, data_root, params, overrides),
+        wishes=wishes,
+    )
     for note in () if quiet else made.notes:
         say(f"warning: {note}")
     if out is not None:
@@ -50,7 +84,10 @@ def command(
     else:
         (written.write_json if as_json else written.write_csv)(made, sys.stdout)
     if not quiet:
-        say(f"{len(made.label):,} nodes, {int(made.unknown.sum()):,} of them unknown" + (f"; wrote {out}" if out else ""))
+        say(
+            f"{len(made.label):,} nodes, {int(made.unknown.sum()):,} of them unknown"
+            + (f"; wrote {out}" if out else "")
+        )
 
 
 def _rate(text: str) -> float:
@@ -62,4 +99,7 @@ def _rate(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise TaamctlError(f"--unknown {text}: neither off nor a number", "such as --unknown 0.05, or --unknown off") from None
+        raise TaamctlError(
+            f"--unknown {text}: neither off nor a number",
+            "such as --unknown 0.05, or --unknown off",
+        ) from None

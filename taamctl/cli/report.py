@@ -12,21 +12,43 @@ from taamctl.core.errors import TaamctlError
 
 
 def command(
-    datasets: common.Datasets = None, methods: common.Methods = None, seeds: common.Seeds = None,
-    params: common.ParamsFile = None, overrides: common.Overrides = None, outputs: common.Outputs = common.OUTPUTS,
-    also: Annotated[list[Path] | None, typer.Option("--also", help="Further output folders to put beside.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Everything that is there, whatever the run section says.")] = False,
+    datasets: common.Datasets = None,
+    methods: common.Methods = None,
+    seeds: common.Seeds = None,
+    params: common.ParamsFile = None,
+    overrides: common.Overrides = None,
+    outputs: common.Outputs = common.OUTPUTS,
+    also: Annotated[
+        list[Path] | None, typer.Option("--also", help="Further output folders to put beside.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Everything that is there, whatever the run section says.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print report.json on stdout.")] = False,
-    force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
+    force: common.Force = False,
+    no_wait: common.NoWait = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Gather evaluations into tables (Markdown, CSV, JSON) and pictures, and print the table."""
     from taamctl.stages import report
 
-    context = common.make_context(params=params, overrides=overrides, outputs=outputs, data_root=None, force=force, no_wait=no_wait,
-                                  quiet=quiet or as_json, datasets=datasets, methods=methods, seeds=seeds)
+    context = common.make_context(
+        params=params,
+        overrides=overrides,
+        outputs=outputs,
+        data_root=None,
+        force=force,
+        no_wait=no_wait,
+        quiet=quiet or as_json,
+        datasets=datasets,
+        methods=methods,
+        seeds=seeds,
+    )
     for folder in also or ():
         if not folder.is_dir():
-            raise TaamctlError(f"--also {folder} is no folder", "name the --outputs folder of another run")
+            raise TaamctlError(
+                f"--also {folder} is no folder", "name the --outputs folder of another run"
+            )
     outcome = report.run(context, also or (), everything=everything)
     if as_json:
         print(outcome.path.read_text(encoding="utf-8"), end="")
@@ -47,7 +69,9 @@ def show(path: Path, decimals: int) -> None:
     shown = [i for i, name in enumerate(render.COLUMNS) if name not in left_out]
     table = Table(box=None, pad_edge=False)
     for name in (render.COLUMNS[i] for i in shown):
-        table.add_column(name, justify="right" if "%" in name or name == "cost M" else "left", no_wrap=True)
+        table.add_column(
+            name, justify="right" if "%" in name or name == "cost M" else "left", no_wrap=True
+        )
     for row in rows:
         cells = render.cells(row, decimals)
         table.add_row(*(cells[i] for i in shown))

@@ -14,21 +14,35 @@ from taamctl.cli import common, console
 if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
-Target = Annotated[str, typer.Argument(help="main, ablation, params (cost), taskid, or sweeps.", show_default=False)]
+Target = Annotated[
+    str,
+    typer.Argument(help="main, ablation, params (cost), taskid, or sweeps.", show_default=False),
+]
 
 
 def command(
     target: Target,
-    datasets: Annotated[list[str] | None, typer.Option("--dataset", help="Data set; repeatable. Default: the paper's eight.")] = None,
-    seeds: common.Seeds = None, params: common.ParamsFile = None, overrides: common.Overrides = None,
-    outputs: common.Outputs = common.OUTPUTS, data_root: common.DataRoot = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON on stdout.")] = False,
-    force: common.Force = False, no_wait: common.NoWait = False, quiet: common.Quiet = False,
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", help="Data set; repeatable. Default: the paper's eight."),
+    ] = None,
+    seeds: common.Seeds = None,
+    params: common.ParamsFile = None,
+    overrides: common.Overrides = None,
+    outputs: common.Outputs = common.OUTPUTS,
+    data_root: common.DataRoot = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the table as JSON on stdout.")
+    ] = False,
+    force: common.Force = False,
+    no_wait: common.NoWait = False,
+    quiet: common.Quiet = False,
 ) -> None:
-    """Run what a published table needs, and print paper, ours, difference and verdict in every cell.
+    """Run what a published table needs, and print paper, ours, difference and verdict in every
+    cell.
 
-    Runs that are there are reused. Writes outputs/reproduce/TARGET.md, .csv, .json and .tex. A data set whose raw files are not there
-    is listed as such.
+    Runs that are there are reused. Writes outputs/reproduce/TARGET.md, .csv, .json and .tex. A data
+    set whose raw files are not there is listed as such.
     """
     from taamctl.pipeline import reproduce
     from taamctl.report import published, reproduction
@@ -38,11 +52,28 @@ def command(
     wanted = list(dict.fromkeys(datasets or published.datasets()))
     made_by = f"taamctl reproduce {target}"
 
-    def context_of(methods: list[str], sets: tuple[str, ...] = (), names: list[str] | None = None) -> Context:
-        made = common.make_context(params=params, overrides=[*(overrides or ()), *sets], outputs=outputs, data_root=data_root, force=force,
-                                   no_wait=no_wait, quiet=True, datasets=names, methods=methods, seeds=seeds, check_methods=True)
-        return dataclasses.replace(made, layout=reproduce.layout_of(outputs, sets, made_by), progress=console.make_progress(quiet),
-                                   tell=(lambda line: None) if quiet else console.say)
+    def context_of(
+        methods: list[str], sets: tuple[str, ...] = (), names: list[str] | None = None
+    ) -> Context:
+        made = common.make_context(
+            params=params,
+            overrides=[*(overrides or ()), *sets],
+            outputs=outputs,
+            data_root=data_root,
+            force=force,
+            no_wait=no_wait,
+            quiet=True,
+            datasets=names,
+            methods=methods,
+            seeds=seeds,
+            check_methods=True,
+        )
+        return dataclasses.replace(
+            made,
+            layout=reproduce.layout_of(outputs, sets, made_by),
+            progress=console.make_progress(quiet),
+            tell=(lambda line: None) if quiet else console.say,
+        )
 
     for row in published.rows(target):
         context_of([row.method], row.sets, wanted)  # what can be refused is refused before any work
@@ -55,14 +86,33 @@ def command(
         there = [d for d in wanted if d not in absent]
         _walk(reproduce.runs(target, there, chosen), context_of, context)
         records = reproduce.cells(target, there, absent, chosen, outputs)
-    lines = reproduction.conditions(target, records, reproduce.facts(target, context.params, chosen))
-    full = " ".join([made_by, *(f"--dataset {d}" for d in datasets or ()), *(f"--seed {s}" for s in chosen if target != "params"),
-                     *(f"--set {shlex.quote(o)}" for o in overrides or ()), *([f"--params {params}"] if params else []),
-                     *([f"--outputs {outputs}"] if outputs != common.OUTPUTS else [])])
+    lines = reproduction.conditions(
+        target, records, reproduce.facts(target, context.params, chosen)
+    )
+    full = " ".join(
+        [
+            made_by,
+            *(f"--dataset {d}" for d in datasets or ()),
+            *(f"--seed {s}" for s in chosen if target != "params"),
+            *(f"--set {shlex.quote(o)}" for o in overrides or ()),
+            *([f"--params {params}"] if params else []),
+            *([f"--outputs {outputs}"] if outputs != common.OUTPUTS else []),
+        ]
+    )
     folder = outputs / "reproduce"
-    artefacts.write_json(folder / f"{target}.json", {"target": target, "title": published.title(target), "command": full, "rows": records,
-                                                     "conditions": lines})
-    artefacts.write_text(folder / f"{target}.md", reproduction.markdown(target, records, lines, full))
+    artefacts.write_json(
+        folder / f"{target}.json",
+        {
+            "target": target,
+            "title": published.title(target),
+            "command": full,
+            "rows": records,
+            "conditions": lines,
+        },
+    )
+    artefacts.write_text(
+        folder / f"{target}.md", reproduction.markdown(target, records, lines, full)
+    )
     artefacts.write_text(folder / f"{target}.csv", reproduction.comma_separated(records))
     artefacts.write_text(folder / f"{target}.tex", reproduction.latex(target, records, lines))
     if as_json:
@@ -91,9 +141,16 @@ def _walk(runs: list[Any], context_of: Any, base: Context) -> None:
     began, fresh = time.perf_counter(), 0
     for i, run in enumerate(runs):
         context = context_of([run.row.method], run.row.sets, [run.dataset])
-        left = f", about {(time.perf_counter() - began) / fresh * (len(runs) - i) / 60:.0f} min left" if fresh else ""
+        left = (
+            f", about {(time.perf_counter() - began) / fresh * (len(runs) - i) / 60:.0f} min left"
+            if fresh
+            else ""
+        )
         base.tell(f"run {i + 1}/{len(runs)}: {run.row.row}, {run.dataset}, seed {run.seed}{left}")
-        outcomes = [stage.run(context, run.dataset, run.row.method, run.seed) for stage in (train, infer, evaluate)]
+        outcomes = [
+            stage.run(context, run.dataset, run.row.method, run.seed)
+            for stage in (train, infer, evaluate)
+        ]
         fresh += not all(o.reused for o in outcomes)
 
 
@@ -105,9 +162,15 @@ def _show(target: str, records: list[dict[str, Any]], lines: list[str]) -> None:
     out = console.sheet()
     table = Table(box=None, pad_edge=False, title=published.title(target), title_justify="left")
     for name in reproduction.COLUMNS:
-        table.add_column(name, justify="right" if name in ("paper", "ours", "difference") else "left", no_wrap=out.is_terminal is False)
+        table.add_column(
+            name,
+            justify="right" if name in ("paper", "ours", "difference") else "left",
+            no_wrap=out.is_terminal is False,
+        )
     for record in records:
-        if record["verdict"] != "no data":  # listed in one line below, and in the files cell by cell
+        if (
+            record["verdict"] != "no data"
+        ):  # listed in one line below, and in the files cell by cell
             table.add_row(*reproduction.cells(record))
     out.print(table)
     for line in [f"{reproduction.counts(records)}.", *lines]:

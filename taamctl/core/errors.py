@@ -22,18 +22,28 @@ class TaamctlError(Exception):
 
 
 def explain_os_error(error: OSError, path: object) -> TaamctlError:
-    """Turn an operating-system error on `path` into one line that names the path and the way out."""
+    """Turn an operating-system error on `path` into one line that names the path and the way
+    out.
+    """
     import errno
 
     reason = error.strerror or str(error)
     code = error.errno
     text = str(error)
     if code == errno.ENOSPC or "No space left" in text or "errno = 28" in text:
-        return TaamctlError(f"no space left on the device while writing {path}",
-                            "free some space or pass --outputs DIR on another disk, then run the same command again")
+        return TaamctlError(
+            f"no space left on the device while writing {path}",
+            "free some space or pass --outputs DIR on another disk, then run the same command "
+            "again",
+        )
     if code == errno.EDQUOT or "errno = 122" in text:
-        return TaamctlError(f"disk quota exceeded while writing {path}", "free some space, then run the same command again")
+        return TaamctlError(
+            f"disk quota exceeded while writing {path}",
+            "free some space, then run the same command again",
+        )
     if code in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return TaamctlError(f"cannot write {path}: {os.strerror(code)}",
-                            "make that folder writable, or pass --outputs DIR to write somewhere else")
+        return TaamctlError(
+            f"cannot write {path}: {os.strerror(code)}",
+            "make that folder writable, or pass --outputs DIR to write somewhere else",
+        )
     return TaamctlError(f"cannot write {path}: {reason}", "")

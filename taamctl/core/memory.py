@@ -11,7 +11,9 @@ SLACK = 32 << 20  # bytes that the allocator keeps although nobody uses them
 
 
 def used() -> int:
-    """Return the bytes that this process has in memory now (its peak so far, where the system does not tell)."""
+    """Return the bytes that this process has in memory now (its peak so far, where the system
+    does not tell).
+    """
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

@@ -1,4 +1,6 @@
-"""Rows of a sparse matrix a range at a time, so that nothing wide is made of all its entries at once."""
+"""Rows of a sparse matrix a range at a time, so that nothing wide is made of all its entries at
+once.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from taamctl.core.types import Array
 
 
 def ranges(indptr: Array, entries: int) -> Iterator[tuple[int, int]]:
-    """Yield consecutive row ranges [low, high) of at most `entries` entries and rows each, but of one row at least."""
+    """Yield consecutive row ranges [low, high) of at most `entries` entries and rows each, but
+    of one row at least.
+    """
     low, rows = 0, len(indptr) - 1
     while low < rows:
         high = int(np.searchsorted(indptr, indptr[low] + entries, side="right")) - 1

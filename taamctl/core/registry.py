@@ -1,8 +1,9 @@
-"""Find plug-ins by name: a file in a package of ours, or a module that another installed package offers; imported when asked for.
+"""Find plug-ins by name: a file in a package of ours, or a module that another installed package
+offers; imported when asked for.
 
-Another package offers a plug-in by an entry point of the group that is called as our package: `taamctl.methods` or
-`taamctl.datasets`. The entry point's name is the plug-in's name, its value the module. A graph that was imported into the working
-folder, `data/NAME.h5`, is the data set NAME.
+Another package offers a plug-in by an entry point of the group that is called as our package:
+`taamctl.methods` or `taamctl.datasets`. The entry point's name is the plug-in's name, its value the
+module. A graph that was imported into the working folder, `data/NAME.h5`, is the data set NAME.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from typing import Any
 from taamctl.core.errors import TaamctlError
 
 NEEDED = {"taamctl.methods": ("Method", "Params"), "taamctl.datasets": ("META", "load")}
-IMPORTED = {"taamctl.datasets": "data/*.h5"}  # files of the working folder that are plug-ins too, read by the package's `_imported`
+IMPORTED = {
+    "taamctl.datasets": "data/*.h5"
+}  # files of the working folder that are plug-ins too, read by the package's `_imported`
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 NAME_RULE = "a name has lower-case letters, digits and _, and starts with a letter"
 
@@ -41,7 +44,9 @@ class Offer:
 
 @cache
 def builtin(package: str) -> tuple[str, ...]:
-    """List the plug-ins that are files of `package` (for example `taamctl.methods`), sorted, without importing any of them."""
+    """List the plug-ins that are files of `package` (for example `taamctl.methods`), sorted,
+    without importing any of them.
+    """
     spec = importlib.util.find_spec(package)
     if spec is None or spec.submodule_search_locations is None:
         raise TaamctlError(f"no package {package}")
@@ -51,39 +56,65 @@ def builtin(package: str) -> tuple[str, ...]:
 
 @cache
 def offers(package: str) -> dict[str, tuple[Offer, ...]]:
-    """Return what other packages offer: name -> offers, more than one where they clash; nothing is imported."""
+    """Return what other packages offer: name -> offers, more than one where they clash; nothing
+    is imported.
+    """
     found: dict[str, tuple[Offer, ...]] = {}
     for point in metadata.entry_points(group=package):
-        by = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unnamed package"
+        by = (
+            f"{point.dist.name} {point.dist.version}"
+            if point.dist is not None
+            else "an unnamed package"
+        )
         found[point.name] = (*found.get(point.name, ()), Offer(point.value, by))
     return found
 
 
 def imported(package: str) -> dict[str, Path]:
-    """Return the plug-ins that are files of the working folder: name -> file. Nothing is opened, nothing is remembered."""
+    """Return the plug-ins that are files of the working folder: name -> file.
+
+    Nothing is opened, nothing is remembered.
+    """
     pattern = IMPORTED.get(package)
-    return {} if pattern is None else {path.stem: path for path in sorted(Path().glob(pattern)) if not path.name.startswith(".")}
+    return (
+        {}
+        if pattern is None
+        else {
+            path.stem: path
+            for path in sorted(Path().glob(pattern))
+            if not path.name.startswith(".")
+        }
+    )
 
 
 def names(package: str) -> tuple[str, ...]:
-    """List all plug-ins, ours, other packages' and the working folder's, sorted, without importing any of them."""
+    """List all plug-ins, ours, other packages' and the working folder's, sorted, without
+    importing any of them.
+    """
     return tuple(sorted({*builtin(package), *offers(package), *imported(package)}))
 
 
 def is_outside(package: str, name: str) -> bool:
-    """Tell whether `name` is offered by another package or lies in the working folder, and is no file of ours."""
+    """Tell whether `name` is offered by another package or lies in the working folder, and is no
+    file of ours.
+    """
     return name not in builtin(package) and (name in offers(package) or name in imported(package))
 
 
 def origin(package: str, name: str) -> str:
-    """Return who a plug-in is from: `taamctl`, the other package and its version, or the file in the working folder."""
+    """Return who a plug-in is from: `taamctl`, the other package and its version, or the file in
+    the working folder.
+    """
     return " and ".join(_owners(package, name))
 
 
 def _owners(package: str, name: str) -> list[str]:
     file = imported(package).get(name)
-    return [*(["taamctl"] if name in builtin(package) else []), *(o.package for o in offers(package).get(name, ())),
-            *([str(file)] if file is not None else [])]
+    return [
+        *(["taamctl"] if name in builtin(package) else []),
+        *(o.package for o in offers(package).get(name, ())),
+        *([str(file)] if file is not None else []),
+    ]
 
 
 def refuse_taken(package: str, name: str) -> None:
@@ -95,14 +126,18 @@ def refuse_taken(package: str, name: str) -> None:
     if not NAME.fullmatch(name):
         raise TaamctlError(f"{name!r} is no name for a {_kind(package)}", NAME_RULE)
     if name in builtin(package) or name in offers(package):
-        raise TaamctlError(f"there is a {_kind(package)} {name!r} already, from {_owners(package, name)[0]}", "choose another name")
+        raise TaamctlError(
+            f"there is a {_kind(package)} {name!r} already, from {_owners(package, name)[0]}",
+            "choose another name",
+        )
 
 
 def require(package: str, name: str) -> None:
     """Make sure that `package` has exactly one plug-in `name`, without importing it.
 
     Raises:
-        TaamctlError: no such plug-in (the message lists the known ones and the hint the nearest), or more than one.
+        TaamctlError: no such plug-in (the message lists the known ones and the hint the nearest),
+            or more than one.
     """
     known, kind = names(package), _kind(package)
     if name not in known:
@@ -111,17 +146,26 @@ def require(package: str, name: str) -> None:
         raise TaamctlError(f"no {kind} called {name!r}; there are: {', '.join(known)}", hint)
     owners, file = _owners(package, name), imported(package).get(name)
     if len(owners) > 1 and file is not None:
-        raise TaamctlError(f"{file} is called as a {_kind(package)} of {owners[0]}",
-                           f"a name belongs to one {_kind(package)}: rename the file, such as mv {file} {file.with_stem('my_' + name)}")
+        raise TaamctlError(
+            f"{file} is called as a {_kind(package)} of {owners[0]}",
+            f"a name belongs to one {_kind(package)}: rename the file, such as mv {file} "
+            f"{file.with_stem('my_' + name)}",
+        )
     if len(owners) > 1:
-        raise TaamctlError(f"{len(owners)} packages have a {kind} called {name!r}: {', '.join(owners)}",
-                           f"a name belongs to one {kind}: rename the entry point, or uninstall {owners[-1].split()[0]}")
-    if not NAME.fullmatch(name):  # it becomes a folder, a section of params.yaml and a part of --set
+        raise TaamctlError(
+            f"{len(owners)} packages have a {kind} called {name!r}: {', '.join(owners)}",
+            f"a name belongs to one {kind}: rename the entry point, or uninstall "
+            f"{owners[-1].split()[0]}",
+        )
+    if not NAME.fullmatch(
+        name
+    ):  # it becomes a folder, a section of params.yaml and a part of --set
         raise TaamctlError(f"{owners[0]} calls a {kind} {name!r}", NAME_RULE)
 
 
 def load(package: str, name: str) -> Any:
-    """Import the plug-in `name` of `package`; a file of the working folder gives an object with what such a module holds.
+    """Import the plug-in `name` of `package`; a file of the working folder gives an object with
+    what such a module holds.
 
     Raises:
         TaamctlError: as `require`; or another package's plug-in cannot be imported, or is none.
@@ -136,19 +180,28 @@ def load(package: str, name: str) -> Any:
     where = f"the {_kind(package)} {name!r} of {offer.package}"
     try:
         module = importlib.import_module(offer.module)
-    except (Exception, SystemExit) as error:  # whatever a stranger's module does while it is imported
-        raise TaamctlError(f"{where} cannot be imported: {type(error).__name__}: {error}",
-                           f"python -c 'import {offer.module}' shows where; mend it, or uninstall {offer.package.split()[0]}") from error
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # whatever a stranger's module does while it is imported
+        raise TaamctlError(
+            f"{where} cannot be imported: {type(error).__name__}: {error}",
+            f"python -c 'import {offer.module}' shows where; mend it, or uninstall "
+            f"{offer.package.split()[0]}",
+        ) from error
     missing = [a for a in NEEDED.get(package, ()) if not hasattr(module, a)]
     if missing:
         place = getattr(module, "__file__", None) or "a folder without code"
-        raise TaamctlError(f"{where} is the module {offer.module} ({place}), which lacks {' and '.join(missing)}",
-                           "the README says what such a module holds")
+        raise TaamctlError(
+            f"{where} is the module {offer.module} ({place}), which lacks {' and '.join(missing)}",
+            "the README says what such a module holds",
+        )
     return module
 
 
 def sources(package: str, name: str) -> tuple[Path, ...]:
-    """Return the source files that make a plug-in: its module, or the whole package that the module lies in. Nothing is run.
+    """Return the source files that make a plug-in: its module, or the whole package that the module
+    lies in. Nothing is run.
 
     Of an imported graph that is its reader; the file itself counts among a stage's raw data.
 
@@ -160,17 +213,27 @@ def sources(package: str, name: str) -> tuple[Path, ...]:
     if here or not is_outside(package, name):
         spec = importlib.util.find_spec(package)
         assert spec is not None
-        return (Path(next(iter(spec.submodule_search_locations or ()))) / f"{'_imported' if here else name}.py",)
+        return (
+            Path(next(iter(spec.submodule_search_locations or ())))
+            / f"{'_imported' if here else name}.py",
+        )
     (offer,) = offers(package)[name]
     top = importlib.util.find_spec(offer.module.partition(".")[0])
     files: tuple[Path, ...] = ()
     if top is not None and top.submodule_search_locations:
-        files = tuple(sorted(f for folder in top.submodule_search_locations for f in Path(folder).rglob("*.py")))
+        files = tuple(
+            sorted(
+                f for folder in top.submodule_search_locations for f in Path(folder).rglob("*.py")
+            )
+        )
     elif top is not None and top.origin is not None and Path(top.origin).is_file():
         files = (Path(top.origin),)
     if not files:
-        raise TaamctlError(f"the {_kind(package)} {name!r} of {offer.package} has no source: no module {offer.module}",
-                           f"install {offer.package.split()[0]} again")
+        raise TaamctlError(
+            f"the {_kind(package)} {name!r} of {offer.package} has no source: no module "
+            f"{offer.module}",
+            f"install {offer.package.split()[0]} again",
+        )
     return files
 
 

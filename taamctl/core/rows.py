@@ -1,4 +1,6 @@
-"""Feature rows that come a few at a time: what a data set offers whose features need not be in memory at once."""
+"""Feature rows that come a few at a time: what a data set offers whose features need not be in
+memory at once.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ class FeatureRows:
 
     Attributes:
         shape: (N, F).
-        make: begins a pass: blocks [n, F] float32, all of them dense, all CSR, or all CSR without values (each is 1).
-            Where memory is limited CSR rows are gone over twice, so that every call has to begin anew.
+        make: begins a pass: blocks [n, F] float32, all of them dense, all CSR, or all CSR without
+            values (each is 1). Where memory is limited CSR rows are gone over twice, so that every
+            call has to begin anew.
         whole: all rows, where they are in memory anyway.
     """
 
@@ -41,19 +44,22 @@ class FeatureRows:
             kind = _kind(block)
             first = first or kind
             if kind != first or kind not in KINDS:
-                raise TaamctlError(f"the features should be float32 and of one kind, but rows from {rows:,} on are {kind}"
-                                   + (f", those before {first}" if kind != first else ""), HINT)
+                raise TaamctlError(
+                    f"the features should be float32 and of one kind, but rows from {rows:,} on "
+                    f"are {kind}" + (f", those before {first}" if kind != first else ""),
+                    HINT,
+                )
             rows += block.shape[0]
             if block.shape[1] != f or rows > n:
                 rows = -1
                 break
             yield block
         if rows != n:
-            raise TaamctlError(f"the features should be {n:,} rows of {f}, but are not",
-                               HINT)
+            raise TaamctlError(f"the features should be {n:,} rows of {f}, but are not", HINT)
 
     def lengths(self, tick: Callable[[], None] = lambda: None) -> Array | None:
-        """Return how many values every row stores, [N] int64, from a pass of its own; None where rows are dense, seen at the first block.
+        """Return how many values every row stores, [N] int64, from a pass of its own; None where
+        rows are dense, seen at the first block.
 
         Args:
             tick: called again and again; may raise to stop.

@@ -1,4 +1,6 @@
-"""One independent random stream per (seed, purpose, task), so that no draw depends on what was drawn before it."""
+"""One independent random stream per (seed, purpose, task), so that no draw depends on what was
+drawn before it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def derive(seed: int, purpose: str, task: int = -1) -> int:
 
 
 def torch_generator(seed: int, purpose: str, task: int = -1) -> torch.Generator:
-    """Return a CPU generator for (seed, purpose, task); draw on the CPU and move, so that devices agree."""
+    """Return a CPU generator for (seed, purpose, task); draw on the CPU and move, so that
+    devices agree.
+    """
     import torch
 
     return torch.Generator().manual_seed(derive(seed, purpose, task))

@@ -6,8 +6,15 @@ from dataclasses import field
 from typing import Any
 
 
-def param(doc: str, *, ge: float | None = None, gt: float | None = None, le: float | None = None, lt: float | None = None,
-          choices: tuple[Any, ...] | None = None) -> Any:
+def param(
+    doc: str,
+    *,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    choices: tuple[Any, ...] | None = None,
+) -> Any:
     """Declare a field of a parameter dataclass. It has no default: params.yaml is complete.
 
     Args:

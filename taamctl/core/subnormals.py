@@ -1,9 +1,10 @@
 """Subnormal numbers count as zero: a rule of every number that taamctl computes.
 
-A float32 below 1.2e-38 in size (a float64 below 2.2e-308) has no leading bit of its own. Many processors handle such numbers in microcode,
-a hundred times slower than others. Softmax, and Adam's moments of classes that no longer occur, make millions of them. So a processor
-that can is told to take them for zero, as input and as result. It is told so thread by thread: a new thread starts as the one that made it
-does (on Linux), a thread that was there before does not follow.
+A float32 below 1.2e-38 in size (a float64 below 2.2e-308) has no leading bit of its own. Many
+processors handle such numbers in microcode, a hundred times slower than others. Softmax, and Adam's
+moments of classes that no longer occur, make millions of them. So a processor that can is told to
+take them for zero, as input and as result. It is told so thread by thread: a new thread starts as
+the one that made it does (on Linux), a thread that was there before does not follow.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ ELEMENTS = 1 << 16  # for every thread: more than torch computes in one piece
 
 @contextmanager
 def flushed() -> Iterator[None]:
-    """Flush subnormal numbers inside, in this thread, in torch's threads, and in all threads that are started inside.
+    """Flush subnormal numbers inside, in this thread, in torch's threads, and in all threads that
+    are started inside.
 
-    Afterwards everything is as it was before: in a process that has other work too, that work is not changed.
+    Afterwards everything is as it was before: in a process that has other work too, that work is
+    not changed.
     """
     import torch
 
@@ -54,7 +57,9 @@ def flushes_here() -> bool:
 
 
 def for_new_threads() -> Callable[[], None]:
-    """Return what a new thread calls first, so that it treats subnormal numbers as this one does on every system."""
+    """Return what a new thread calls first, so that it treats subnormal numbers as this one does
+    on every system.
+    """
     wanted = flushes_here()
 
     def begin() -> None:
@@ -66,7 +71,9 @@ def for_new_threads() -> Callable[[], None]:
 
 
 def threads_flush() -> bool:
-    """Tell whether all threads that torch computes with here take subnormal numbers for zero; starts them where there are none."""
+    """Tell whether all threads that torch computes with here take subnormal numbers for zero;
+    starts them where there are none.
+    """
     import torch
 
     numbers = torch.full((ELEMENTS * torch.get_num_threads(),), SMALL[0])
@@ -74,21 +81,31 @@ def threads_flush() -> bool:
 
 
 def _require_of_threads() -> None:
-    """See to it that torch's threads flush too: those that were there before do not follow this one."""
+    """See to it that torch's threads flush too: those that were there before do not follow this
+    one.
+    """
     if threads_flush():
         return
     _end_openmp_threads()
     if not threads_flush():
-        warnings.warn("torch has threads that keep subnormal numbers, so numbers below 1e-38 may differ: start taamctl in a process of "
-                      "its own", RuntimeWarning, stacklevel=4)
+        warnings.warn(
+            "torch has threads that keep subnormal numbers, so numbers below 1e-38 may differ: "
+            "start taamctl in a process of its own",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 def _end_openmp_threads() -> None:
-    """End the threads that OpenMP keeps for this thread, by OpenMP's own call; new ones, made when they are needed, do as this thread."""
+    """End the threads that OpenMP keeps for this thread, by OpenMP's own call; new ones, made
+    when they are needed, do as this thread.
+    """
     from threadpoolctl import threadpool_info
 
     for library in threadpool_info():
         if library["user_api"] == "openmp":
-            pause = getattr(ctypes.CDLL(library["filepath"]), "omp_pause_resource_all", None)  # since OpenMP 5.0
+            pause = getattr(
+                ctypes.CDLL(library["filepath"]), "omp_pause_resource_all", None
+            )  # since OpenMP 5.0
             if pause is not None:
                 pause(ctypes.c_int(PAUSE_HARD))

@@ -1,4 +1,7 @@
-"""The vocabulary: graphs, tasks, task streams, query graphs and predictions. Shapes and dtypes are checked on construction."""
+"""The vocabulary: graphs, tasks, task streams, query graphs and predictions.
+
+Shapes and dtypes are checked on construction.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +40,30 @@ class CSR:
     def __post_init__(self) -> None:
         rows, columns = self.shape
         if self.indptr.shape != (rows + 1,) or self.indptr.dtype != np.int64:
-            raise TaamctlError(f"CSR row pointer is {self.indptr.dtype} {self.indptr.shape}, expected int64 ({rows + 1},)")
+            raise TaamctlError(
+                f"CSR row pointer is {self.indptr.dtype} {self.indptr.shape}, expected int64 "
+                f"({rows + 1},)"
+            )
         if self.indices.dtype != np.int32 or self.indices.ndim != 1:
-            raise TaamctlError(f"CSR column ids are {self.indices.dtype} {self.indices.shape}, expected int32 (nnz,)")
+            raise TaamctlError(
+                f"CSR column ids are {self.indices.dtype} {self.indices.shape}, expected int32 "
+                "(nnz,)"
+            )
         if int(self.indptr[-1]) != len(self.indices):
-            raise TaamctlError(f"CSR row pointer ends at {int(self.indptr[-1])} but {len(self.indices)} entries are stored")
-        if self.data is not None and (self.data.dtype != np.float32 or self.data.shape != self.indices.shape):
-            raise TaamctlError(f"CSR values are {self.data.dtype} {self.data.shape}, expected float32 {self.indices.shape}")
-        if len(self.indices) and (int(self.indices.min()) < 0 or int(self.indices.max()) >= columns):
+            raise TaamctlError(
+                f"CSR row pointer ends at {int(self.indptr[-1])} but {len(self.indices)} entries "
+                "are stored"
+            )
+        if self.data is not None and (
+            self.data.dtype != np.float32 or self.data.shape != self.indices.shape
+        ):
+            raise TaamctlError(
+                f"CSR values are {self.data.dtype} {self.data.shape}, expected float32 "
+                f"{self.indices.shape}"
+            )
+        if len(self.indices) and (
+            int(self.indices.min()) < 0 or int(self.indices.max()) >= columns
+        ):
             raise TaamctlError(f"CSR column ids lie outside 0..{columns - 1}")
 
     @property
@@ -56,22 +75,28 @@ class CSR:
         """Return rows [low, high) as views into this matrix."""
         a, b = int(self.indptr[low]), int(self.indptr[high])
         data = None if self.data is None else self.data[a:b]
-        return CSR(self.indptr[low:high + 1] - a, self.indices[a:b], data, (high - low, self.shape[1]))
+        return CSR(
+            self.indptr[low : high + 1] - a, self.indices[a:b], data, (high - low, self.shape[1])
+        )
 
     @staticmethod
     def of_dense(x: Array) -> CSR:
         """Return the nonzero entries of a dense matrix, [N, F] float32."""
         rows, columns = np.nonzero(x)
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=x.shape[0]))]).astype(np.int64)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=x.shape[0]))]).astype(
+            np.int64
+        )
         return CSR(indptr, columns.astype(np.int32), x[rows, columns], (x.shape[0], x.shape[1]))
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a user's own graph says about its stream, beside edges, features and labels; None where it says nothing.
+    """What a user's own graph says about its stream, beside edges, features and labels; None where
+    it says nothing.
 
     Attributes:
-        arrival: [C] int64, the task that every class arrives with, tasks numbered from 0 without a gap.
+        arrival: [C] int64, the task that every class arrives with, tasks numbered from 0 without a
+            gap.
         part: [N] int8, the part of every node as an index into `PARTS`; -1 where none is given.
         time: [N] float64, when a node appeared, in any unit; NaN where unknown.
         node_id: [N] text, the nodes' names in the source.
@@ -85,17 +110,21 @@ class Given:
 
 @dataclass(frozen=True)
 class NodeGraph:
-    """A whole graph as a data set delivers it, after its reader brought it into one documented node order.
+    """A whole graph as a data set delivers it, after its reader brought it into one documented node
+    order.
 
     Attributes:
         name: the data set's name.
-        adjacency: [N, N] binary; row v holds the nodes u with an edge u -> v, so a row receives messages.
+        adjacency: [N, N] binary; row v holds the nodes u with an edge u -> v, so a row receives
+            messages.
         features: [N, F] float32, dense or CSR.
         labels: [N] int64 in 0..C-1; -1 marks an unlabelled node.
         class_names: C names, in label order.
-        notes: what the reader had to say about the raw data (casts, dropped duplicates), for the report.
+        notes: what the reader had to say about the raw data (casts, dropped duplicates), for the
+            report.
         given: a stream, parts, times and names that the source itself states.
-        feature_names: F names, each once, in the order of the columns; empty where the source has none.
+        feature_names: F names, each once, in the order of the columns; empty where the source has
+            none.
     """
 
     name: str
@@ -111,16 +140,29 @@ class NodeGraph:
         self._check_given()
         n = self.adjacency.shape[0]
         if self.adjacency.shape != (n, n):
-            raise TaamctlError(f"{self.name}: the adjacency is {self.adjacency.shape}, expected a square matrix")
+            raise TaamctlError(
+                f"{self.name}: the adjacency is {self.adjacency.shape}, expected a square matrix"
+            )
         if self.features.shape[0] != n or len(self.features.shape) != 2:
-            raise TaamctlError(f"{self.name}: {self.features.shape[0]} feature rows for {n} nodes",
-                               "every node needs one feature row; check that both files come from the same graph")
+            raise TaamctlError(
+                f"{self.name}: {self.features.shape[0]} feature rows for {n} nodes",
+                "every node needs one feature row; check that both files come from the same graph",
+            )
         if self.labels.shape != (n,) or self.labels.dtype != np.int64:
-            raise TaamctlError(f"{self.name}: labels are {self.labels.dtype} {self.labels.shape}, expected int64 ({n},)")
+            raise TaamctlError(
+                f"{self.name}: labels are {self.labels.dtype} {self.labels.shape}, expected int64 "
+                f"({n},)"
+            )
         if n and (int(self.labels.min()) < -1 or int(self.labels.max()) >= len(self.class_names)):
             raise TaamctlError(f"{self.name}: labels lie outside -1..{len(self.class_names) - 1}")
-        if self.feature_names and not len(set(self.feature_names)) == len(self.feature_names) == self.num_features:
-            raise TaamctlError(f"{self.name}: {len(self.feature_names)} names for {self.num_features} features, each of which has its own")
+        if (
+            self.feature_names
+            and not len(set(self.feature_names)) == len(self.feature_names) == self.num_features
+        ):
+            raise TaamctlError(
+                f"{self.name}: {len(self.feature_names)} names for {self.num_features} features, "
+                "each of which has its own"
+            )
         values = self.features.data if isinstance(self.features, CSR) else self.features
         if isinstance(self.features, np.ndarray) and self.features.dtype != np.float32:
             raise TaamctlError(f"{self.name}: features are {self.features.dtype}, expected float32")
@@ -129,17 +171,33 @@ class NodeGraph:
 
     def _check_given(self) -> None:
         n, c = self.adjacency.shape[0], len(self.class_names)
-        for what, values, dtype, length in (("arrival", self.given.arrival, np.int64, c), ("part", self.given.part, np.int8, n),
-                                            ("time", self.given.time, np.float64, n)):
+        for what, values, dtype, length in (
+            ("arrival", self.given.arrival, np.int64, c),
+            ("part", self.given.part, np.int8, n),
+            ("time", self.given.time, np.float64, n),
+        ):
             if values is not None and (values.shape != (length,) or values.dtype != dtype):
-                raise TaamctlError(f"{self.name}: given {what} is {values.dtype} {values.shape}, expected {np.dtype(dtype)} ({length},)")
+                raise TaamctlError(
+                    f"{self.name}: given {what} is {values.dtype} {values.shape}, expected "
+                    f"{np.dtype(dtype)} ({length},)"
+                )
         if self.given.node_id is not None and len(self.given.node_id) != n:
             raise TaamctlError(f"{self.name}: {len(self.given.node_id)} node names for {n} nodes")
         arrival = self.given.arrival
-        if arrival is not None and len(arrival) and set(arrival.tolist()) != set(range(int(arrival.max()) + 1)):
-            raise TaamctlError(f"{self.name}: classes arrive with the tasks {sorted(set(arrival.tolist()))}",
-                               "number tasks from 0 without a gap")
-        if self.given.part is not None and len(self.given.part) and not -1 <= self.given.part.min() <= self.given.part.max() < len(PARTS):
+        if (
+            arrival is not None
+            and len(arrival)
+            and set(arrival.tolist()) != set(range(int(arrival.max()) + 1))
+        ):
+            raise TaamctlError(
+                f"{self.name}: classes arrive with the tasks {sorted(set(arrival.tolist()))}",
+                "number tasks from 0 without a gap",
+            )
+        if (
+            self.given.part is not None
+            and len(self.given.part)
+            and not -1 <= self.given.part.min() <= self.given.part.max() < len(PARTS)
+        ):
             raise TaamctlError(f"{self.name}: given parts lie outside -1..{len(PARTS) - 1}")
 
     def _refuse_non_finite(self) -> None:
@@ -148,12 +206,18 @@ class NodeGraph:
         if isinstance(x, CSR):
             assert x.data is not None
             at = int(np.flatnonzero(~np.isfinite(x.data))[0])
-            row, column, value = int(np.searchsorted(x.indptr, at, side="right")) - 1, int(x.indices[at]), x.data[at]
+            row, column, value = (
+                int(np.searchsorted(x.indptr, at, side="right")) - 1,
+                int(x.indices[at]),
+                x.data[at],
+            )
         else:
             row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(x)))
             value = x[row, column]
-        raise TaamctlError(f"{self.name}: feature {value} at row {row}, column {column}",
-                           "features must be finite; repair or drop that row in the raw data")
+        raise TaamctlError(
+            f"{self.name}: feature {value} at row {row}, column {column}",
+            "features must be finite; repair or drop that row in the raw data",
+        )
 
     @property
     def num_nodes(self) -> int:
@@ -198,10 +262,15 @@ class TaskStream:
         at = 0
         for i, task in enumerate(self.tasks):
             if task.index != i or task.low != at or task.high <= task.low:
-                raise TaamctlError(f"task {i} owns classes [{task.low}, {task.high}) but should start at {at}")
+                raise TaamctlError(
+                    f"task {i} owns classes [{task.low}, {task.high}) but should start at {at}"
+                )
             at = task.high
         if at != len(self.labels) or at != len(self.class_names):
-            raise TaamctlError(f"tasks cover {at} classes, {len(self.labels)} labels and {len(self.class_names)} names")
+            raise TaamctlError(
+                f"tasks cover {at} classes, {len(self.labels)} labels and {len(self.class_names)} "
+                "names"
+            )
 
     @property
     def num_classes(self) -> int:
@@ -243,7 +312,8 @@ class TaskData:
         h: [N, F] float32, H = S^2 X of the training graph alone.
         y: [N] int64, stream class ids in [task.low, task.high).
         deg: [N] float32, in-degrees with the self-loop.
-        extras: optional cached arrays (raw features, edges) for methods that declare a need for them.
+        extras: optional cached arrays (raw features, edges) for methods that declare a need for
+            them.
     """
 
     task: Task
@@ -254,13 +324,17 @@ class TaskData:
 
     def __post_init__(self) -> None:
         if self.h.ndim != 2 or self.h.shape[0] != self.y.shape[0] or self.deg.shape != self.y.shape:
-            raise TaamctlError(f"task {self.task.index}: features {tuple(self.h.shape)}, labels {tuple(self.y.shape)} and "
-                               f"degrees {tuple(self.deg.shape)} do not fit together")
+            raise TaamctlError(
+                f"task {self.task.index}: features {tuple(self.h.shape)}, labels "
+                f"{tuple(self.y.shape)} and degrees {tuple(self.deg.shape)} do not fit together"
+            )
 
 
 @dataclass(frozen=True)
 class QueryGraph:
-    """What a task-ID decision and predictions are made for. It has neither labels nor a task index, so neither can leak.
+    """What a task-ID decision and predictions are made for.
+
+    It has neither labels nor a task index, so neither can leak.
 
     Attributes:
         h: [N, F] float32, H = S^2 X of the query graph alone.
@@ -285,4 +359,7 @@ class Prediction:
 
     def __post_init__(self) -> None:
         if set(self.labels) != set(SCOPES):
-            raise TaamctlError(f"a prediction needs the scopes {', '.join(SCOPES)}, got {', '.join(sorted(self.labels))}")
+            raise TaamctlError(
+                f"a prediction needs the scopes {', '.join(SCOPES)}, got "
+                f"{', '.join(sorted(self.labels))}"
+            )

@@ -1,4 +1,6 @@
-"""A user's own graph, brought in once and kept as the artefact `data/NAME.h5`; found by its name like any other data set."""
+"""A user's own graph, brought in once and kept as the artefact `data/NAME.h5`; found by its name
+like any other data set.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ def write(path: Path, graph: NodeGraph, source: Mapping[str, Any], directed: boo
     Args:
         path: where to; its stem is the data set's name.
         graph: the graph; its own name is kept for `taamctl inspect` only.
-        source: what it was made from, JSON-ready: file names, checksums, options; `licence`, `citation` and `homepage` are shown.
+        source: what it was made from, JSON-ready: file names, checksums, options; `licence`,
+            `citation` and `homepage` are shown.
         directed: use the edges as directed where `split.symmetrize` is `as_released`.
 
     Raises:
@@ -63,23 +66,35 @@ def _fill(writer: artefacts.Writer, graph: NodeGraph, directed: bool) -> None:
 
 
 def read(path: Path) -> NodeGraph:
-    """Return the graph of `data/NAME.h5`, every array checked against its checksum; it is called NAME, whatever it was once.
+    """Return the graph of `data/NAME.h5`, every array checked against its checksum; it is called
+    NAME, whatever it was once.
 
     Raises:
         TaamctlError: missing, damaged, unfinished, or no imported graph.
     """
     with artefacts.Artefact(path, KIND, MADE_BY) as file:
         indptr, width = file.read("adjacency/indptr"), int(file.attribute("num_features"))
-        adjacency = CSR(indptr, file.read("adjacency/indices"), None, (len(indptr) - 1, len(indptr) - 1))
+        adjacency = CSR(
+            indptr, file.read("adjacency/indices"), None, (len(indptr) - 1, len(indptr) - 1)
+        )
         if file.has("features/dense"):
             features: Any = file.read("features/dense")
         else:
             data = file.read("features/data") if file.has("features/data") else None
-            features = CSR(file.read("features/indptr"), file.read("features/indices"), data, (len(indptr) - 1, width))
-        given = Given(**{name: file.read(f"given/{name}") for name in GIVEN if file.has(f"given/{name}")})
+            features = CSR(
+                file.read("features/indptr"),
+                file.read("features/indices"),
+                data,
+                (len(indptr) - 1, width),
+            )
+        given = Given(
+            **{name: file.read(f"given/{name}") for name in GIVEN if file.has(f"given/{name}")}
+        )
         notes = tuple(file.read("notes").tolist()) if file.has("notes") else ()
         labels, classes = file.read("labels"), tuple(file.read("classes/name").tolist())
-        return NodeGraph(path.stem, adjacency, features, labels, classes, notes, given, feature_names(file))
+        return NodeGraph(
+            path.stem, adjacency, features, labels, classes, notes, given, feature_names(file)
+        )
 
 
 def from_before_names(file: artefacts.Artefact) -> bool:
@@ -88,32 +103,56 @@ def from_before_names(file: artefacts.Artefact) -> bool:
 
 
 def feature_names(file: artefacts.Artefact) -> tuple[str, ...]:
-    """Return the names of the features of an opened graph; empty in a file from before they were kept, or from plain arrays."""
+    """Return the names of the features of an opened graph; empty in a file from before they were
+    kept, or from plain arrays.
+    """
     return tuple(file.read("features/name").tolist()) if file.has("features/name") else ()
 
 
 def module(path: Path) -> Any:
-    """Return what stands for a data set's module: META with counts from the file, `load`, and where the file lies; no
-    large array is read.
+    """Return what stands for a data set's module: META with counts from the file, `load`, and where
+    the file lies; no large array is read.
 
     Raises:
         TaamctlError: damaged, unfinished, or no imported graph.
     """
     with artefacts.Artefact(path, KIND, MADE_BY) as file:
-        made_from, directed, width = file.params, bool(file.attribute("directed")), int(file.attribute("num_features"))
-        (nodes,), (edges,), (classes,) = (file.shape(p) for p in ("labels", "adjacency/indices", "classes/name"))
+        made_from, directed, width = (
+            file.params,
+            bool(file.attribute("directed")),
+            int(file.attribute("num_features")),
+        )
+        (nodes,), (edges,), (classes,) = (
+            file.shape(p) for p in ("labels", "adjacency/indices", "classes/name")
+        )
         states = tuple(name for name in GIVEN if file.has(f"given/{name}"))
         tasks = int(file.read("given/arrival").max(initial=-1)) + 1 if "arrival" in states else None
     source = made_from.get("source") or {}
-    meta = Meta(nodes=nodes, edges=edges, features=width, classes=classes, directed=directed,
-                licence=str(source.get("licence") or "not stated"), citation=str(source.get("citation") or "not stated"),
-                homepage=str(source.get("homepage") or ""), order="as imported")
-    return SimpleNamespace(META=meta, IMPORTED=path, SOURCE=source, STATES=states, TASKS=tasks, load=lambda root, params=None: read(path),
-                           features=lambda root, params=None: features(path))
+    meta = Meta(
+        nodes=nodes,
+        edges=edges,
+        features=width,
+        classes=classes,
+        directed=directed,
+        licence=str(source.get("licence") or "not stated"),
+        citation=str(source.get("citation") or "not stated"),
+        homepage=str(source.get("homepage") or ""),
+        order="as imported",
+    )
+    return SimpleNamespace(
+        META=meta,
+        IMPORTED=path,
+        SOURCE=source,
+        STATES=states,
+        TASKS=tasks,
+        load=lambda root, params=None: read(path),
+        features=lambda root, params=None: features(path),
+    )
 
 
 def features(path: Path) -> FeatureRows:
-    """Return the features of `data/NAME.h5` row by row; no more is read than that, and nothing of it is checked but by who reads it.
+    """Return the features of `data/NAME.h5` row by row; no more is read than that, and nothing of
+    it is checked but by who reads it.
 
     Raises:
         TaamctlError: missing, damaged, unfinished, or no imported graph.
@@ -135,4 +174,9 @@ def _blocks(path: Path, shape: tuple[int, int], dense: bool) -> Iterator[Array |
             else:
                 a, b = int(indptr[low]), int(indptr[high])
                 data = file.rows("features/data", a, b) if file.has("features/data") else None
-                yield CSR(indptr[low:high + 1] - a, file.rows("features/indices", a, b), data, (high - low, shape[1]))
+                yield CSR(
+                    indptr[low : high + 1] - a,
+                    file.rows("features/indices", a, b),
+                    data,
+                    (high - low, shape[1]),
+                )

@@ -13,7 +13,8 @@ class RawFile:
     Attributes:
         name: file name under the data root's own folder for the data set.
         url: where it comes from.
-        sha256: known checksum; empty where the publisher gives none (then the first download's is recorded).
+        sha256: known checksum; empty where the publisher gives none (then the first download's is
+            recorded).
     """
 
     name: str
@@ -26,16 +27,20 @@ class Meta:
     """Facts about a data set, checked against what the loader returns.
 
     Attributes:
-        nodes, edges, features, classes: counts; `edges` are the stored directed entries of the raw graph after duplicates
-            are dropped (methods that symmetrise get more); `classes` counts before any class is dropped. -1 in `nodes` marks
-            a generated data set whose size is a parameter.
+        nodes, edges, features, classes: counts; `edges` are the stored directed entries of the raw
+            graph after duplicates are dropped (methods that symmetrise get more); `classes` counts
+            before any class is dropped. -1 in `nodes` marks a generated data set whose size is a
+            parameter.
         directed: True where the published experiments use the edges as directed (only ogbn-arxiv).
-        feature_norm: normalisation that the usual reader applies on load: `none` or `row` (divide by the row sum).
-        unlabelled_as: label that the usual reader gives to unlabelled nodes, or None where they are dropped.
+        feature_norm: normalisation that the usual reader applies on load: `none` or `row` (divide
+            by the row sum).
+        unlabelled_as: label that the usual reader gives to unlabelled nodes, or None where they are
+            dropped.
         files: what `taamctl data fetch` downloads; empty for embedded and generated data.
         licence, citation, homepage: as the publisher states them.
         order: the documented node order, in one sentence.
-        params: the dataclass of the data set's own section under `datasets:` in params.yaml, or None.
+        params: the dataclass of the data set's own section under `datasets:` in params.yaml, or
+            None.
     """
 
     nodes: int

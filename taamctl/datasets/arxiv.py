@@ -1,4 +1,6 @@
-"""ogbn-arxiv: papers of arXiv on computer science, directed citations, mean word vectors, 40 subject areas."""
+"""ogbn-arxiv: papers of arXiv on computer science, directed citations, mean word vectors, 40
+subject areas.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,63 @@ LAYOUTS = places(
     (CSV_FILES[0], BINARY_FILES[0]),
     ("arxiv/arxiv.zip", "arxiv.zip", "ogbn_arxiv.zip"),
 )
-# OGB's label order (mapping/labelidx2arxivcategeory.csv.gz), written out so that every layout has the names
-CLASS_NAMES = tuple(f"cs.{area}" for area in (
-    "NA", "MM", "LO", "CY", "CR", "DC", "HC", "CE", "NI", "CC", "AI", "MA", "GL", "NE", "SC", "AR", "CV", "GR",
-    "ET", "SY", "CG", "OH", "PL", "SE", "LG", "SD", "SI", "RO", "IT", "PF", "CL", "IR", "MS", "FL", "DS", "OS",
-    "GT", "DB", "DL", "DM",
-))
+# OGB's label order (mapping/labelidx2arxivcategeory.csv.gz), written out so that every layout has
+# the names
+CLASS_NAMES = tuple(
+    f"cs.{area}"
+    for area in (
+        "NA",
+        "MM",
+        "LO",
+        "CY",
+        "CR",
+        "DC",
+        "HC",
+        "CE",
+        "NI",
+        "CC",
+        "AI",
+        "MA",
+        "GL",
+        "NE",
+        "SC",
+        "AR",
+        "CV",
+        "GR",
+        "ET",
+        "SY",
+        "CG",
+        "OH",
+        "PL",
+        "SE",
+        "LG",
+        "SD",
+        "SI",
+        "RO",
+        "IT",
+        "PF",
+        "CL",
+        "IR",
+        "MS",
+        "FL",
+        "DS",
+        "OS",
+        "GT",
+        "DB",
+        "DL",
+        "DM",
+    )
+)
 RAW = ("*.csv.gz", "*.npz")  # what belongs to a found file, in its folder
 META = Meta(
-    nodes=169_343, edges=1_166_243, features=128, classes=40,
+    nodes=169_343,
+    edges=1_166_243,
+    features=128,
+    classes=40,
     directed=True,
     licence="ODC-BY",
-    citation="Hu, Fey, Zitnik, Dong, Ren, Liu, Catasta, Leskovec (2020). Open Graph Benchmark: Datasets for Machine "
-             "Learning on Graphs. NeurIPS.",
+    citation="Hu, Fey, Zitnik, Dong, Ren, Liu, Catasta, Leskovec (2020). Open Graph Benchmark: "
+    "Datasets for Machine Learning on Graphs. NeurIPS.",
     homepage="https://ogb.stanford.edu/docs/nodeprop/#ogbn-arxiv",
     order="raw file order",
     files=(RawFile(FILE, f"http://snap.stanford.edu/ogb/data/nodeproppred/{FILE}"),),

@@ -1,4 +1,6 @@
-"""Citeseer: scientific papers, citation links, binary bags of words, six fields of computer science."""
+"""Citeseer: scientific papers, citation links, binary bags of words, six fields of computer
+science.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,18 @@ _BASE = "https://github.com/kimiyoung/planetoid/raw/master/data"
 _FIRST = f"{_PREFIX}.allx"
 LAYOUTS = (
     *places(
-        ("citeseer", "", "CiteSeer/raw", "Citeseer/raw", "citeseer/raw", "Planetoid/CiteSeer/raw", "raw", "citeseer_*",
-         "planetoid", "planetoid/data"),
+        (
+            "citeseer",
+            "",
+            "CiteSeer/raw",
+            "Citeseer/raw",
+            "citeseer/raw",
+            "Planetoid/CiteSeer/raw",
+            "raw",
+            "citeseer_*",
+            "planetoid",
+            "planetoid/data",
+        ),
         (_FIRST,),
         ("citeseer/citeseer.zip", "citeseer.zip", "planetoid/citeseer.zip"),
     ),
@@ -25,28 +37,37 @@ LAYOUTS = (
 )
 RAW = ("ind.citeseer.*",)  # what belongs to a found file, in its folder
 META = Meta(
-    nodes=3_327, edges=9_228, features=3_703, classes=6,
+    nodes=3_327,
+    edges=9_228,
+    features=3_703,
+    classes=6,
     licence="MIT",
-    citation="Sen, Namata, Bilgic, Getoor, Gallagher, Eliassi-Rad (2008). Collective Classification in Network Data. "
-             "AI Magazine 29(3). Files: Yang, Cohen, Salakhutdinov (2016). Revisiting Semi-Supervised Learning with "
-             "Graph Embeddings. ICML.",
+    citation="Sen, Namata, Bilgic, Getoor, Gallagher, Eliassi-Rad (2008). Collective "
+    "Classification in Network Data. AI Magazine 29(3). Files: Yang, Cohen, "
+    "Salakhutdinov (2016). Revisiting Semi-Supervised Learning with Graph Embeddings. "
+    "ICML.",
     homepage="https://github.com/kimiyoung/planetoid",
-    order="the rows of allx, then the test nodes by the ids in test.index, as all Planetoid readers do",
+    order="the rows of allx, then the test nodes by the ids in test.index, as all Planetoid "
+    "readers do",
     feature_norm="row",
     unlabelled_as=0,
-    files=tuple(RawFile(f"{_PREFIX}.{part}", f"{_BASE}/{_PREFIX}.{part}") for part in (*PARTS, INDEX)),
+    files=tuple(
+        RawFile(f"{_PREFIX}.{part}", f"{_BASE}/{_PREFIX}.{part}") for part in (*PARTS, INDEX)
+    ),
 )
 
 
 def load(root: Path | None, params: None = None) -> NodeGraph:
-    """Return Citeseer with raw (not row-normalised) features; 15 nodes have neither features nor a label.
+    """Return Citeseer with raw (not row-normalised) features; 15 nodes have neither features nor a
+    label.
 
     Args:
         root: data root; None for the default folder.
         params: not used.
 
     Returns:
-        3,327 nodes, 9,228 directed entries with 124 self-loops; features [N, 3703] CSR float32, all values 1.
+        3,327 nodes, 9,228 directed entries with 124 self-loops; features [N, 3703] CSR float32, all
+        values 1.
     """
     source = locate(root, "citeseer", LAYOUTS, f"{_PREFIX}.*")
     if (source.member or source.path.name).endswith(".npz"):

@@ -1,4 +1,6 @@
-"""Amazon Computers: goods, bought together, binary bags of words of their reviews, categories of goods."""
+"""Amazon Computers: goods, bought together, binary bags of words of their reviews, categories of
+goods.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,27 @@ LAYOUTS = places(
     ("computer/amazon_co_buy_computer.zip", "amazon_co_buy_computer.zip"),
 )
 # in label order, as the original file names them; other layouts carry the same labels without names
-CLASS_NAMES = ("Desktops", "Data Storage", "Laptops", "Monitors", "Computer Components", "Video Projectors", "Routers",
-               "Tablets", "Networking Products", "Webcams")
+CLASS_NAMES = (
+    "Desktops",
+    "Data Storage",
+    "Laptops",
+    "Monitors",
+    "Computer Components",
+    "Video Projectors",
+    "Routers",
+    "Tablets",
+    "Networking Products",
+    "Webcams",
+)
 META = Meta(
-    nodes=13_752, edges=287_209, features=767, classes=len(CLASS_NAMES),
+    nodes=13_752,
+    edges=287_209,
+    features=767,
+    classes=len(CLASS_NAMES),
     licence="MIT",
-    citation="Shchur, Mumme, Bojchevski, Günnemann (2018). Pitfalls of Graph Neural Network Evaluation. "
-             "Goods: McAuley, Targett, Shi, van den Hengel (2015). Image-Based Recommendations on Styles and "
-             "Substitutes. SIGIR.",
+    citation="Shchur, Mumme, Bojchevski, Günnemann (2018). Pitfalls of Graph Neural Network "
+    "Evaluation. Goods: McAuley, Targett, Shi, van den Hengel (2015). Image-Based "
+    "Recommendations on Styles and Substitutes. SIGIR.",
     homepage="https://github.com/shchur/gnn-benchmark",
     order="raw file order",
     files=(RawFile(FILE, f"https://github.com/shchur/gnn-benchmark/raw/master/data/npz/{FILE}"),),
@@ -39,7 +54,8 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
         params: not used.
 
     Returns:
-        13,752 nodes, 287,209 entries (491,722 after symmetrising); features [N, 767] CSR float32, all values 1.
+        13,752 nodes, 287,209 entries (491,722 after symmetrising); features [N, 767] CSR float32,
+        all values 1.
     """
     source = locate(root, "computer", LAYOUTS, FILE)
     with source.open() as stream:

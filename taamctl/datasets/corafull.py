@@ -12,14 +12,20 @@ from taamctl.runtime.fetch import locate, places
 
 FILE = "cora.npz"
 LAYOUTS = (
-    *places(("corafull", "cora/raw", "CoraFull/cora/raw", "CoraFull/raw", "raw"), (FILE, "cora_full.npz")),
+    *places(
+        ("corafull", "cora/raw", "CoraFull/cora/raw", "CoraFull/raw", "raw"),
+        (FILE, "cora_full.npz"),
+    ),
     *places(("", "cora_full_*"), ("cora_full.npz",), ("corafull/cora_full.zip", "cora_full.zip")),
 )
 META = Meta(
-    nodes=19_793, edges=65_311, features=8_710, classes=70,
+    nodes=19_793,
+    edges=65_311,
+    features=8_710,
+    classes=70,
     licence="MIT",
-    citation="Bojchevski, Günnemann (2018). Deep Gaussian Embedding of Graphs: Unsupervised Inductive Learning "
-             "via Ranking. ICLR.",
+    citation="Bojchevski, Günnemann (2018). Deep Gaussian Embedding of Graphs: Unsupervised "
+    "Inductive Learning via Ranking. ICLR.",
     homepage="https://github.com/abojchevski/graph2gauss",
     order="raw file order",
     files=(RawFile(FILE, f"https://github.com/abojchevski/graph2gauss/raw/master/data/{FILE}"),),
@@ -34,7 +40,8 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
         params: not used.
 
     Returns:
-        19,793 nodes, 65,311 entries (126,842 after symmetrising); features [N, 8710] CSR float32 as stored.
+        19,793 nodes, 65,311 entries (126,842 after symmetrising); features [N, 8710] CSR float32 as
+        stored.
 
     Raises:
         TaamctlError: no file, another graph, or a file that holds the structure only.

@@ -1,4 +1,7 @@
-"""Debian packages: what needs what, and which section a package belongs to. Ships with taamctl, no download."""
+"""Debian packages: what needs what, and which section a package belongs to.
+
+Ships with taamctl, no download.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ from taamctl.graph.raw import check_size
 FILE = "debian_bookworm.npz"
 SHA256 = "2611c62c90aa0e221c82c488f15322d76ce59ddf2aa987ed568a8f7bbbc2e4fc"
 META = Meta(
-    nodes=63_320, edges=291_226, features=1_024, classes=53,
+    nodes=63_320,
+    edges=291_226,
+    features=1_024,
+    classes=53,
     licence="package facts, words hashed",
     citation="The Debian Project (2023). Debian 12 `bookworm`, package index.",
     homepage="https://www.debian.org/releases/bookworm/",
@@ -32,7 +38,8 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
         params: not used.
 
     Returns:
-        63,320 nodes; features [N, 1024] CSR float32, hashed words of the description, 1 where a word is present.
+        63,320 nodes; features [N, 1024] CSR float32, hashed words of the description, 1 where a
+        word is present.
     """
     where = f"the embedded {FILE}"
     data = resources.files("taamctl.datasets").joinpath(FILE).read_bytes()

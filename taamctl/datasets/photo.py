@@ -1,4 +1,6 @@
-"""Amazon Photo: goods, bought together, binary bags of words of their reviews, categories of goods."""
+"""Amazon Photo: goods, bought together, binary bags of words of their reviews, categories of
+goods.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,25 @@ LAYOUTS = places(
     ("photo/amazon_co_buy_photo.zip", "amazon_co_buy_photo.zip"),
 )
 # in label order, as the original file names them; other layouts carry the same labels without names
-CLASS_NAMES = ("Film Photography", "Digital Cameras", "Binoculars & Scopes", "Lenses", "Tripods & Monopods",
-               "Video Surveillance", "Lighting & Studio", "Flashes")
+CLASS_NAMES = (
+    "Film Photography",
+    "Digital Cameras",
+    "Binoculars & Scopes",
+    "Lenses",
+    "Tripods & Monopods",
+    "Video Surveillance",
+    "Lighting & Studio",
+    "Flashes",
+)
 META = Meta(
-    nodes=7_650, edges=143_663, features=745, classes=len(CLASS_NAMES),
+    nodes=7_650,
+    edges=143_663,
+    features=745,
+    classes=len(CLASS_NAMES),
     licence="MIT",
-    citation="Shchur, Mumme, Bojchevski, Günnemann (2018). Pitfalls of Graph Neural Network Evaluation. "
-             "Goods: McAuley, Targett, Shi, van den Hengel (2015). Image-Based Recommendations on Styles and "
-             "Substitutes. SIGIR.",
+    citation="Shchur, Mumme, Bojchevski, Günnemann (2018). Pitfalls of Graph Neural Network "
+    "Evaluation. Goods: McAuley, Targett, Shi, van den Hengel (2015). Image-Based "
+    "Recommendations on Styles and Substitutes. SIGIR.",
     homepage="https://github.com/shchur/gnn-benchmark",
     order="raw file order",
     files=(RawFile(FILE, f"https://github.com/shchur/gnn-benchmark/raw/master/data/npz/{FILE}"),),
@@ -39,8 +52,8 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
         params: not used.
 
     Returns:
-        7,650 nodes, 143,663 entries with 1 self-loop (238,163 after symmetrising); features [N, 745] CSR float32, all
-        values 1.
+        7,650 nodes, 143,663 entries with 1 self-loop (238,163 after symmetrising); features [N,
+        745] CSR float32, all values 1.
     """
     source = locate(root, "photo", LAYOUTS, FILE)
     with source.open() as stream:

@@ -18,11 +18,15 @@ LAYOUTS = places(
 )
 RAW = ("*.csv.gz", "*.npz")  # what belongs to a found file, in its folder
 META = Meta(
-    # 61,859,140 published pairs, each in both directions; a pair of a node with itself gives one entry, not two
-    nodes=2_449_029, edges=123_718_280, features=100, classes=47,
+    # 61,859,140 published pairs, each in both directions; a pair of a node with itself gives one
+    # entry, not two
+    nodes=2_449_029,
+    edges=123_718_280,
+    features=100,
+    classes=47,
     licence="Amazon licence",
-    citation="Hu, Fey, Zitnik, Dong, Ren, Liu, Catasta, Leskovec (2020). Open Graph Benchmark: Datasets for Machine "
-             "Learning on Graphs. NeurIPS.",
+    citation="Hu, Fey, Zitnik, Dong, Ren, Liu, Catasta, Leskovec (2020). Open Graph Benchmark: "
+    "Datasets for Machine Learning on Graphs. NeurIPS.",
     homepage="https://ogb.stanford.edu/docs/nodeprop/#ogbn-products",
     order="raw file order",
     files=(RawFile(FILE, f"http://snap.stanford.edu/ogb/data/nodeproppred/{FILE}"),),
@@ -41,5 +45,7 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
     """
     source = locate(root, "products", LAYOUTS, FILE)
     with as_folder(source, (*CSV_FILES, *BINARY_FILES)) as folder:
-        graph = read_ogb("products", "ogbn-products", folder, str(source), default_class_names(META.classes))
+        graph = read_ogb(
+            "products", "ogbn-products", folder, str(source), default_class_names(META.classes)
+        )
     return check_size(graph, META.nodes, META.features, str(source))

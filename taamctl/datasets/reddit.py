@@ -1,4 +1,6 @@
-"""Reddit: posts of September 2014, joined where one user commented on both, word vectors, 41 communities."""
+"""Reddit: posts of September 2014, joined where one user commented on both, word vectors, 41
+communities.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,13 @@ LAYOUTS = places(
 )
 RAW = ("reddit_data.npz", "reddit_graph.npz")  # what belongs to a found file, in its folder
 META = Meta(
-    nodes=232_965, edges=114_615_892, features=602, classes=41,
+    nodes=232_965,
+    edges=114_615_892,
+    features=602,
+    classes=41,
     licence="not stated",
-    citation="Hamilton, Ying, Leskovec (2017). Inductive Representation Learning on Large Graphs. NIPS.",
+    citation="Hamilton, Ying, Leskovec (2017). Inductive Representation Learning on Large Graphs. "
+    "NIPS.",
     homepage="https://snap.stanford.edu/graphsage/",
     order="raw file order",
     files=(RawFile("reddit.zip", "https://data.dgl.ai/dataset/reddit.zip"),),
@@ -48,19 +54,31 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
     labels, label_notes = clean_labels(data["label"], str(source))
     tail, head = _edges(source.sibling(EDGES))
     adjacency, edge_notes = adjacency_from_edges(tail, head, len(labels), "reddit")
-    graph = NodeGraph("reddit", adjacency, features, labels, default_class_names(META.classes),
-                      (*edge_notes, *notes, *label_notes))
+    graph = NodeGraph(
+        "reddit",
+        adjacency,
+        features,
+        labels,
+        default_class_names(META.classes),
+        (*edge_notes, *notes, *label_notes),
+    )
     return check_size(graph, META.nodes, META.features, str(source))
 
 
 def _edges(source: Source) -> tuple[Array, Array]:
-    """Return the row and column ids of a matrix that scipy saved, as coordinates or as compressed rows."""
+    """Return the row and column ids of a matrix that scipy saved, as coordinates or as
+    compressed rows.
+    """
     where = str(source)
     with source.open() as stream:
         arrays = read_arrays(stream, where, ("shape",), ("row", "col", "indices", "indptr"))
     if {"row", "col"} <= arrays.keys():
         return arrays["row"], arrays["col"]
     if not {"indices", "indptr"} <= arrays.keys():
-        raise TaamctlError(f"{where}: neither row and col nor indices and indptr; expected a sparse matrix")
+        raise TaamctlError(
+            f"{where}: neither row and col nor indices and indptr; expected a sparse matrix"
+        )
     with reading(where):
-        return np.repeat(np.arange(len(arrays["indptr"]) - 1), np.diff(arrays["indptr"])), arrays["indices"]
+        return np.repeat(np.arange(len(arrays["indptr"]) - 1), np.diff(arrays["indptr"])), arrays[
+            "indices"
+        ]

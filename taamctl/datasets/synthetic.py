@@ -1,9 +1,11 @@
-"""Synthetic graphs of any seed: a degree-corrected stochastic block model with Gaussian features, made in memory.
+"""Synthetic graphs of any seed: a degree-corrected stochastic block model with Gaussian features,
+made in memory.
 
-Class sizes follow a truncated Zipf law, node activities a power law (heavy-tailed degrees). An edge takes its first end
-by activity, then with probability `homophily` a second end of the same class, else of another, nearer ones likelier.
-Features are a class mean of length 1 plus Gaussian noise. The presets `arxiv` and `products` have the sizes of those
-OGB graphs and nothing else of them. Source: Karrer, Newman 2011 (cited below); here the number of edges is fixed.
+Class sizes follow a truncated Zipf law, node activities a power law (heavy-tailed degrees). An edge
+takes its first end by activity, then with probability `homophily` a second end of the same class,
+else of another, nearer ones likelier. Features are a class mean of length 1 plus Gaussian noise.
+The presets `arxiv` and `products` have the sizes of those OGB graphs and nothing else of them.
+Source: Karrer, Newman 2011 (cited below); here the number of edges is fixed.
 """
 
 from __future__ import annotations
@@ -35,16 +37,26 @@ SKEW, SMALLEST = 1.1, 30  # Zipf exponent of the class sizes; nodes that every c
 class Params:
     """What the generated graph depends on."""
 
-    preset: str = param("size: tiny (2,000 nodes), or that of ogbn-arxiv or ogbn-products", choices=tuple(SIZES))
-    homophily: float = param("probability in [0, 1] that an edge joins two nodes of one class", ge=0, le=1)
-    noise: float = param("standard deviation of every feature, in units of the class means' length", ge=0)
+    preset: str = param(
+        "size: tiny (2,000 nodes), or that of ogbn-arxiv or ogbn-products", choices=tuple(SIZES)
+    )
+    homophily: float = param(
+        "probability in [0, 1] that an edge joins two nodes of one class", ge=0, le=1
+    )
+    noise: float = param(
+        "standard deviation of every feature, in units of the class means' length", ge=0
+    )
     seed: int = param("seed of the generator, an integer >= 0", ge=0)
 
 
 META = Meta(
-    nodes=-1, edges=-1, features=-1, classes=-1,
+    nodes=-1,
+    edges=-1,
+    features=-1,
+    classes=-1,
     licence="none: generated",
-    citation="Karrer, Newman (2011). Stochastic blockmodels and community structure in networks. Physical Review E.",
+    citation="Karrer, Newman (2011). Stochastic blockmodels and community structure in networks. "
+    "Physical Review E.",
     homepage="",
     order="as generated: random, unrelated to class and degree",
     params=Params,
@@ -59,7 +71,8 @@ def load(root: Path | None, params: Params) -> NodeGraph:
         params: preset, homophily, noise, seed.
 
     Returns:
-        A graph with every undirected edge stored once, u -> v with u < v; features [N, F] float32, dense.
+        A graph with every undirected edge stored once, u -> v with u < v; features [N, F] float32,
+        dense.
     """
     nodes, edges, width, classes = SIZES[params.preset]
     labels = _labels(params)
@@ -71,7 +84,7 @@ def load(root: Path | None, params: Params) -> NodeGraph:
     adjacency, notes = adjacency_from_edges(source, target, nodes, "synthetic")
     x, low = np.empty((nodes, width), np.float32), 0
     for block in _features(labels, classes, width, params):
-        x[low:low + len(block)] = block
+        x[low : low + len(block)] = block
         low += len(block)
     return NodeGraph("synthetic", adjacency, x, labels, default_class_names(classes), notes)
 
@@ -96,9 +109,13 @@ def _labels(params: Params) -> Array:
 
 
 def class_sizes(nodes: int, classes: int) -> Array:
-    """Return [C] int64 class sizes that sum to `nodes`: Zipf, but no class under the smallest size."""
+    """Return [C] int64 class sizes that sum to `nodes`: Zipf, but no class under the smallest
+    size.
+    """
     weight = (1.0 + np.arange(classes)) ** -SKEW
-    sizes: Array = SMALLEST + np.floor((nodes - SMALLEST * classes) * weight / weight.sum()).astype(np.int64)
+    sizes: Array = SMALLEST + np.floor((nodes - SMALLEST * classes) * weight / weight.sum()).astype(
+        np.int64
+    )
     sizes[0] += nodes - sizes.sum()
     return sizes
 
@@ -109,7 +126,7 @@ def _features(labels: Array, classes: int, width: int, params: Params) -> Iterat
     means = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
     noise, step = numpy_generator(params.seed, "synthetic/noise"), block_rows(width)
     for low in range(0, len(labels), step):
-        own = labels[low:low + step]
+        own = labels[low : low + step]
         x: Array = noise.standard_normal((len(own), width), dtype=np.float32)
         x *= np.float32(params.noise)
         x += means[own]

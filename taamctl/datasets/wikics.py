@@ -1,4 +1,6 @@
-"""WikiCS: articles of Wikipedia on computer science, hyperlinks, mean word vectors, ten branches of the field."""
+"""WikiCS: articles of Wikipedia on computer science, hyperlinks, mean word vectors, ten branches
+of the field.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,38 @@ from taamctl.runtime.fetch import locate, places
 
 FILE = "data.json"
 LAYOUTS = places(
-    ("wikics", "WikiCS/raw", "wikics/raw", "raw", "wiki_cs_*", "wiki_cs", "wiki-cs-dataset/dataset", ""),
+    (
+        "wikics",
+        "WikiCS/raw",
+        "wikics/raw",
+        "raw",
+        "wiki_cs_*",
+        "wiki_cs",
+        "wiki-cs-dataset/dataset",
+        "",
+    ),
     (FILE,),
     ("wikics/wiki_cs.zip", "wiki_cs.zip"),
 )
 META = Meta(
-    nodes=11_701, edges=431_726, features=300, classes=10,
+    nodes=11_701,
+    edges=431_726,
+    features=300,
+    classes=10,
     licence="MIT",
-    citation="Mernyei, Cangea (2020). Wiki-CS: A Wikipedia-Based Benchmark for Graph Neural Networks.",
+    citation="Mernyei, Cangea (2020). Wiki-CS: A Wikipedia-Based Benchmark for Graph Neural "
+    "Networks.",
     homepage="https://github.com/pmernyei/wiki-cs-dataset",
     order="raw file order",
-    files=(RawFile(FILE, f"https://github.com/pmernyei/wiki-cs-dataset/raw/master/dataset/{FILE}"),),
+    files=(
+        RawFile(FILE, f"https://github.com/pmernyei/wiki-cs-dataset/raw/master/dataset/{FILE}"),
+    ),
 )
 
 
 def load(root: Path | None, params: None = None) -> NodeGraph:
-    """Return WikiCS with every link in both directions, which is how its edges are published and counted.
+    """Return WikiCS with every link in both directions, which is how its edges are published and
+    counted.
 
     Args:
         root: data root; None for the default folder.
@@ -48,7 +66,11 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
 
 
 def _graph(data: Any, where: str) -> NodeGraph:
-    missing = [key for key in ("features", "labels", "links") if not isinstance(data, dict) or key not in data]
+    missing = [
+        key
+        for key in ("features", "labels", "links")
+        if not isinstance(data, dict) or key not in data
+    ]
     if missing:
         raise TaamctlError(f"{where}: no key {missing[0]!r}, expected features, labels and links")
     with reading(where):
@@ -57,5 +79,11 @@ def _graph(data: Any, where: str) -> NodeGraph:
         source = np.repeat(np.arange(len(data["links"])), [len(row) for row in data["links"]])
         target = np.array([v for row in data["links"] for v in row], np.int64)
     adjacency, edge_notes = adjacency_from_edges(source, target, len(labels), "wikics")
-    return NodeGraph("wikics", symmetrise(adjacency), features, labels, default_class_names(META.classes),
-                     (*edge_notes, *notes, *label_notes))
+    return NodeGraph(
+        "wikics",
+        symmetrise(adjacency),
+        features,
+        labels,
+        default_class_names(META.classes),
+        (*edge_notes, *notes, *label_notes),
+    )

@@ -1,7 +1,9 @@
-"""Additional cost in float32 words: what a method keeps beside the backbone, counted as papers do (`paper`) and in full (`full`).
+"""Additional cost in float32 words: what a method keeps beside the backbone, counted as papers do
+(`paper`) and in full (`full`).
 
-Paper rule (reconstructed from the tables to 4 digits): parameters of the method beside its backbone, plus stored rows at F + 2
-words each (an int64 label counts as two). Prototypes, importances, teachers and edges are left out; `full` adds them.
+Paper rule (reconstructed from the tables to 4 digits): parameters of the method beside its
+backbone, plus stored rows at F + 2 words each (an int64 label counts as two). Prototypes,
+importances, teachers and edges are left out; `full` adds them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The accuracy matrix and what is read off it. Pure functions; fractions, never per cent; NaN where there is nothing."""
+"""The accuracy matrix and what is read off it.
+
+Pure functions; fractions, never per cent; NaN where there is nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,16 @@ def class_recall(y: Array, predicted: Array, num_classes: int) -> Array:
     return np.asarray(np.divide(right, total, out=np.full(num_classes, np.nan), where=total > 0))
 
 
-def accuracy_matrix(y: Array, task: Array, predicted: Array, bounds: Array, averaging: str) -> Array:
-    """Return M[t, j], the accuracy on task j after stage t; NaN where j > t, where a stage has no model, or a task no node.
+def accuracy_matrix(
+    y: Array, task: Array, predicted: Array, bounds: Array, averaging: str
+) -> Array:
+    """Return M[t, j], the accuracy on task j after stage t; NaN where j > t, where a stage has no
+    model, or a task no node.
 
     Args:
         y, task: [N] int64 true class and task of every row.
-        predicted: [T, N] integer; -1 where there is no prediction (it counts as wrong only where the stage has a model).
+        predicted: [T, N] integer; -1 where there is no prediction (it counts as wrong only where
+            the stage has a model).
         bounds: [T, 2] class range of every task.
         averaging: `balanced` (mean recall over the task's classes that have nodes) or `micro`.
     """
@@ -33,18 +40,27 @@ def accuracy_matrix(y: Array, task: Array, predicted: Array, bounds: Array, aver
             rows = task == j
             if not rows.any():
                 continue
-            own = recall[bounds[j][0]:bounds[j][1]]
-            out[stage, j] = np.nanmean(own) if averaging == "balanced" else (predicted[stage][rows] == y[rows]).mean()
+            own = recall[bounds[j][0] : bounds[j][1]]
+            out[stage, j] = (
+                np.nanmean(own)
+                if averaging == "balanced"
+                else (predicted[stage][rows] == y[rows]).mean()
+            )
     return out
 
 
-def average_over_tasks(y: Array, task: Array, predicted: Array, bounds: Array) -> tuple[float, float]:
+def average_over_tasks(
+    y: Array, task: Array, predicted: Array, bounds: Array
+) -> tuple[float, float]:
     """Return AA of one set of predictions, balanced and micro: the mean over tasks that have nodes.
 
     Args:
         y, task, predicted: [N] integers. bounds: [T, 2].
     """
-    last = [accuracy_matrix(y, task, np.repeat(predicted[None], len(bounds), 0), bounds, how)[-1] for how in ("balanced", "micro")]
+    last = [
+        accuracy_matrix(y, task, np.repeat(predicted[None], len(bounds), 0), bounds, how)[-1]
+        for how in ("balanced", "micro")
+    ]
     return _mean(last[0]), _mean(last[1])
 
 
@@ -55,11 +71,13 @@ def average_accuracy(matrix: Array) -> float:
 
 def accuracy_curve(matrix: Array) -> Array:
     """Return AA after every stage, [T]."""
-    return np.array([_mean(row[:t + 1]) for t, row in enumerate(matrix)])
+    return np.array([_mean(row[: t + 1]) for t, row in enumerate(matrix)])
 
 
 def backward_transfer(matrix: Array) -> float:
-    """Return BWT = mean over j < T-1 of M[T-1, j] - M[j, j]; negative when a method forgets, NaN where a stage has no model."""
+    """Return BWT = mean over j < T-1 of M[T-1, j] - M[j, j]; negative when a method forgets, NaN
+    where a stage has no model.
+    """
     if len(matrix) < 2:
         return float("nan")
     change = matrix[-1, :-1] - np.diag(matrix)[:-1]
@@ -81,7 +99,9 @@ def task_id_accuracy(choice: Array) -> Array:
     made = choice >= 0
     right = (choice == np.arange(len(choice))) & made
     counts = made.sum(axis=1)
-    return np.asarray(np.divide(right.sum(axis=1), counts, out=np.full(len(choice), np.nan), where=counts > 0))
+    return np.asarray(
+        np.divide(right.sum(axis=1), counts, out=np.full(len(choice), np.nan), where=counts > 0)
+    )
 
 
 def _mean(values: Array) -> float:

@@ -11,5 +11,8 @@ from taamctl.core.spec import param
 class EvalParams:
     """What the headline number averages over."""
 
-    averaging: str = param("balanced: mean recall of a task's classes; micro: share of a task's nodes that are right; "
-                           "both are always stored", choices=("balanced", "micro"))
+    averaging: str = param(
+        "balanced: mean recall of a task's classes; micro: share of a task's nodes that are right; "
+        "both are always stored",
+        choices=("balanced", "micro"),
+    )

@@ -1,4 +1,6 @@
-"""Whether task-ID inference can be trusted: what validation says of it, and which profile and metric do better there."""
+"""Whether task-ID inference can be trusted: what validation says of it, and which profile and
+metric do better there.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,20 @@ import numpy as np
 
 from taamctl.core.types import Array
 
-ROUTINGS = ("amp/cosine", "amp/euclid", "ls/cosine", "ls/euclid")  # profile and metric, in the order of the stored grid
-MARGIN = 0.2  # by how much nearer, as a share, the nearest prototype has to be than the second for a decision to be called safe
+ROUTINGS = (
+    "amp/cosine",
+    "amp/euclid",
+    "ls/cosine",
+    "ls/euclid",
+)  # profile and metric, in the order of the stored grid
+# by how much nearer, as a share, the nearest prototype has to be than the second for a decision to
+# be called safe
+MARGIN = 0.2
 
 
 def nearness(similarity: Array, metric: str) -> float:
-    """Return by which share the nearest prototype is nearer than the second, smallest over all query graphs; NaN with one candidate.
+    """Return by which share the nearest prototype is nearer than the second, smallest over all
+    query graphs; NaN with one candidate.
 
     On Citeseer, Photo and Debian it is above 0.45; where decisions fail, about 0.1.
 
@@ -30,31 +40,49 @@ def nearness(similarity: Array, metric: str) -> float:
     return float(shares.min()) if len(shares) else float("nan")
 
 
-def doubts(accuracy: float | None, nearest: float | None, grid: Mapping[str, float | None], by: str) -> list[str]:
-    """Say why task IDs should not be trusted, from validation alone; empty where nothing speaks against them.
+def doubts(
+    accuracy: float | None, nearest: float | None, grid: Mapping[str, float | None], by: str
+) -> list[str]:
+    """Say why task IDs should not be trusted, from validation alone; empty where nothing speaks
+    against them.
 
     Args:
-        accuracy: share of validation graphs whose task was inferred right. nearest: as `nearness` gives it.
-        grid: the same share for every one of `ROUTINGS`. by: the profile and metric in use, `amp/cosine`.
+        accuracy: share of validation graphs whose task was inferred right. nearest: as `nearness`
+            gives it.
+        grid: the same share for every one of `ROUTINGS`. by: the profile and metric in use,
+            `amp/cosine`.
     """
     if accuracy is not None and accuracy < 1:
-        return [f"task IDs by {by} are right on {100 * accuracy:.0f} % of the validation graphs, and AA can hardly be higher; "
-                f"{_instead(accuracy, grid, by)}"]
+        return [
+            f"task IDs by {by} are right on {100 * accuracy:.0f} % of the validation graphs, and "
+            f"AA can hardly be higher; {_instead(accuracy, grid, by)}"
+        ]
     if nearest is not None and not np.isnan(nearest) and nearest < MARGIN:
-        return [f"task IDs by {by} are right on validation, but only just: the nearest prototype is {100 * nearest:.0f} % nearer than the "
-                f"second (safe from {100 * MARGIN:.0f} %); also right there: {', '.join(better(grid, by)) or 'no other'}"]
+        return [
+            f"task IDs by {by} are right on validation, but only just: the nearest prototype is "
+            f"{100 * nearest:.0f} % nearer than the second (safe from {100 * MARGIN:.0f} %); also "
+            f"right there: {', '.join(better(grid, by)) or 'no other'}"
+        ]
     return []
 
 
 def _instead(accuracy: float, grid: Mapping[str, float | None], by: str) -> str:
     if right := better(grid, by):
         return f"right on all of them: {', '.join(right)}"
-    share, name = max(((share, name) for name, share in grid.items() if share is not None), default=(accuracy, by))
-    return f"none is right on all; most often right is {name} ({100 * share:.0f} %)" if share > accuracy else "no other does better"
+    share, name = max(
+        ((share, name) for name, share in grid.items() if share is not None), default=(accuracy, by)
+    )
+    return (
+        f"none is right on all; most often right is {name} ({100 * share:.0f} %)"
+        if share > accuracy
+        else "no other does better"
+    )
 
 
 def better(grid: Mapping[str, float | None], by: str) -> list[str]:
-    """Return the profiles and metrics, other than the one in use, that are right on every validation graph."""
+    """Return the profiles and metrics, other than the one in use, that are right on every
+    validation graph.
+    """
     return [name for name in ROUTINGS if name != by and grid.get(name) == 1]
 
 

@@ -1,4 +1,6 @@
-"""Reach a Dask cluster: one that is already there, by its scheduler's address, or worker processes on this machine."""
+"""Reach a Dask cluster: one that is already there, by its scheduler's address, or worker
+processes on this machine.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,22 @@ PATIENCE = 6  # seconds to reach a scheduler
 
 @contextmanager
 def connect(context: Context, scheduler: str | None, workers: int) -> Iterator[Any]:
-    """Yield a `distributed.Client` with at least one worker; where no scheduler is named, that of `workers` processes started here.
+    """Yield a `distributed.Client` with at least one worker; where no scheduler is named, that of
+    `workers` processes started here.
 
     Args:
         scheduler: the scheduler's address, such as `tcp://host:8786`; None to start workers.
-        workers: processes to start, of one thread each: a unit pins its own threads, and does so for its whole process.
+        workers: processes to start, of one thread each: a unit pins its own threads, and does so
+            for its whole process.
 
     Raises:
-        TaamctlError: Dask is not installed, the scheduler does not answer, or it has no worker and the context does not wait.
+        TaamctlError: Dask is not installed, the scheduler does not answer, or it has no worker and
+            the context does not wait.
     """
     _require_dask()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told here, in words
+    logging.getLogger("distributed").setLevel(
+        logging.CRITICAL
+    )  # what matters is told here, in words
     if scheduler is None:
         with _started(workers) as client:
             yield client
@@ -42,16 +49,30 @@ def connect(context: Context, scheduler: str | None, workers: int) -> Iterator[A
 
 @contextmanager
 def _started(workers: int) -> Iterator[Any]:
-    """Start worker processes on this machine. No limit of memory: near it a worker would pause, where the same work done here goes on."""
+    """Start worker processes on this machine.
+
+    No limit of memory: near it a worker would pause, where the same work done here goes on.
+    """
     import dask
     from distributed import Client, LocalCluster
 
-    # Dask has workers give freed memory back at once: training, which asks for the same sizes over and over, then takes twice the time.
-    keep_memory = dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None})
+    # Dask has workers give freed memory back at once: training, which asks for the same sizes over
+    # and over, then takes twice the time.
+    keep_memory = dask.config.set(
+        {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
+    )
     with keep_memory, ExitStack() as stack:
         with _interrupts_blocked():
-            cluster = stack.enter_context(LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
-                                                       dashboard_address=":0", silence_logs=logging.CRITICAL))
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    memory_limit=0,
+                    dashboard_address=":0",
+                    silence_logs=logging.CRITICAL,
+                )
+            )
             client = stack.enter_context(Client(cluster, set_as_default=False))
         client.wait_for_workers(workers)
         yield client
@@ -59,9 +80,11 @@ def _started(workers: int) -> Iterator[Any]:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl-C for the threads and processes that the body starts, for their whole life, and for this one until its end.
+    """Block Ctrl-C for the threads and processes that the body starts, for their whole life, and
+    for this one until its end.
 
-    A terminal sends it to every process of the command: workers leave it to the one that they work for.
+    A terminal sends it to every process of the command: workers leave it to the one that they work
+    for.
     """
     resource_tracker.ensure_running()  # started later it would unblock the signal again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -75,21 +98,34 @@ def _require_dask() -> None:
     try:
         import distributed  # noqa: F401  nothing else says whether it can be imported
     except ImportError:
-        raise TaamctlError("--executor dask needs the package distributed, which is not installed",
-                           "pip install 'taamctl[dask]', on the workers too") from None
+        raise TaamctlError(
+            "--executor dask needs the package distributed, which is not installed",
+            "pip install 'taamctl[dask]', on the workers too",
+        ) from None
 
 
 def _reach(scheduler: str) -> Any:
-    """Return a client. Who answers is asked first: a client that finds no scheduler does not end in time."""
+    """Return a client. Who answers is asked first: a client that finds no scheduler does not end
+    in time.
+    """
     from distributed import Client
 
-    hint = "look whether it runs and can be reached from here; its log names its address, such as tcp://HOST:8786"
+    hint = (
+        "look whether it runs and can be reached from here; its log names its address, such as "
+        "tcp://HOST:8786"
+    )
     try:
         who = asyncio.run(asyncio.wait_for(_who_answers(scheduler), PATIENCE))
-    except Exception as error:  # nobody; no address; a protocol that is not there; a stranger, whose bytes may read as anything
+    # nobody; no address; a protocol that is not there; a stranger, whose bytes may read as anything
+    except Exception as error:
         if scheduler.startswith("tls://") and isinstance(error, TypeError):
-            hint = "tls:// needs certificates: Dask's settings distributed.comm.tls.ca-file and distributed.comm.tls.client name them"
-        raise TaamctlError(f"no Dask scheduler answers at {scheduler or 'an empty address'}", hint) from None
+            hint = (
+                "tls:// needs certificates: Dask's settings distributed.comm.tls.ca-file and "
+                "distributed.comm.tls.client name them"
+            )
+        raise TaamctlError(
+            f"no Dask scheduler answers at {scheduler or 'an empty address'}", hint
+        ) from None
     if who != "Scheduler":
         raise TaamctlError(f"what answers at {scheduler} is a Dask {who}, not a scheduler", hint)
     return Client(scheduler, timeout=PATIENCE, set_as_default=False)
@@ -99,7 +135,9 @@ async def _who_answers(address: str) -> str:
     from distributed import Security
     from distributed.core import rpc
 
-    async with rpc(address, timeout=PATIENCE, connection_args=Security().get_connection_args("client")) as other:
+    async with rpc(
+        address, timeout=PATIENCE, connection_args=Security().get_connection_args("client")
+    ) as other:
         return str((await other.identity())["type"])
 
 
@@ -108,6 +146,9 @@ def _await_a_worker(context: Context, client: Any, scheduler: str) -> None:
     if client.scheduler_info()["workers"]:
         return
     if not context.wait:
-        raise TaamctlError(f"the Dask scheduler at {scheduler} has no worker", "start one, or leave out --no-wait to wait for one")
+        raise TaamctlError(
+            f"the Dask scheduler at {scheduler} has no worker",
+            "start one, or leave out --no-wait to wait for one",
+        )
     context.tell(f"the Dask scheduler at {scheduler} has no worker yet; waiting for one")
     client.wait_for_workers(1)

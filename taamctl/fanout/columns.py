@@ -1,4 +1,7 @@
-"""One unit of propagation: some columns of the features of all groups. It reads the split and the raw features, and writes a file."""
+"""One unit of propagation: some columns of the features of all groups.
+
+It reads the split and the raw features, and writes a file.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,8 @@ class Source(NamedTuple):
     """What a unit reads.
 
     Attributes:
-        expected: split.h5, and what a worker must have in common with the process that sends the unit. made_by: what makes that file.
+        expected: split.h5, and what a worker must have in common with the process that sends the
+            unit. made_by: what makes that file.
         dataset: the data set's name. params: its section. root: folder of the raw data.
     """
 
@@ -48,7 +52,8 @@ class Columns(NamedTuple):
     Attributes:
         file: its file of [N, B] float32. crc32: of that file's bytes, as they were written.
         sha256: of all raw features, as read here.
-        hop_mean: [J, B] of every group. ls_mean: [2, B] of every group. filled: raw values of every group that are not 0.
+        hop_mean: [J, B] of every group. ls_mean: [2, B] of every group. filled: raw values of every
+            group that are not 0.
         cost: seconds and peak memory (MiB) where it was done.
     """
 
@@ -61,8 +66,11 @@ class Columns(NamedTuple):
     cost: dict[str, float]
 
 
-def propagate(source: Source, params: PrecomputeParams, norm: str, low: int, high: int, folder: Path) -> Columns:
-    """Propagate columns [low, high) of all groups into a file in `folder`; its name is new, as a unit may be done twice at once.
+def propagate(
+    source: Source, params: PrecomputeParams, norm: str, low: int, high: int, folder: Path
+) -> Columns:
+    """Propagate columns [low, high) of all groups into a file in `folder`; its name is new, as a
+    unit may be done twice at once.
 
     Args:
         norm: `none` or `row`.
@@ -70,15 +78,25 @@ def propagate(source: Source, params: PrecomputeParams, norm: str, low: int, hig
     """
     clock, file, crc = provenance.Clock(), folder / f"{low}-{uuid.uuid4().hex}", 0
     hop_mean, ls_mean, filled = [], [], []
-    with subnormals.flushed(), Artefact(Path(source.expected.file), "split", source.made_by) as split, _wanted(file) as out:
+    with (
+        subnormals.flushed(),
+        Artefact(Path(source.expected.file), "split", source.made_by) as split,
+        _wanted(file) as out,
+    ):
         probe.require_here(source.expected)
-        parts = groups.Parts(split.read("nodes/orig_id"), split.read("stream/offset"), split.read("edges/indptr"),
-                             lambda a, b: split.rows("edges/indices", a, b))
+        parts = groups.Parts(
+            split.read("nodes/orig_id"),
+            split.read("stream/offset"),
+            split.read("edges/indptr"),
+            lambda a, b: split.rows("edges/indices", a, b),
+        )
         raw = rows_of(registry.load("taamctl.datasets", source.dataset), source.root, source.params)
         sha256, x = _read(raw, parts.orig_id, norm, low, high)
         for g, (first, last) in enumerate(pairwise(parts.offset.tolist())):
             rows = group.InMemory(x[first:last], sgc.BLOCK)
-            done = group.compute(rows, rows, parts.edges(first, last), g, params)  # a block is read before it is written
+            done = group.compute(
+                rows, rows, parts.edges(first, last), g, params
+            )  # a block is read before it is written
             crc = zlib.crc32(x[first:last].data, crc)
             out.write(x[first:last].data)
             hop_mean.append(done.hop_mean)
@@ -89,12 +107,17 @@ def propagate(source: Source, params: PrecomputeParams, norm: str, low: int, hig
 
 @contextmanager
 def _wanted(file: Path) -> Iterator[BinaryIO]:
-    """Open a new file in a folder that is there, and make none: it is removed when nobody waits any more. On any failure remove it."""
+    """Open a new file in a folder that is there, and make none: it is removed when nobody waits
+    any more. On any failure remove it.
+    """
     try:
         out = file.open("xb")
     except FileNotFoundError:
-        raise TaamctlError(f"no folder {file.parent} on {platform.node()}", "the command that sent this work has ended; or the folder "
-                           "of --outputs is not on a disk that all workers share") from None
+        raise TaamctlError(
+            f"no folder {file.parent} on {platform.node()}",
+            "the command that sent this work has ended; or the folder "
+            "of --outputs is not on a disk that all workers share",
+        ) from None
     except OSError as error:
         raise explain_os_error(error, file) from None
     whole = False
@@ -112,15 +135,21 @@ def _wanted(file: Path) -> Iterator[BinaryIO]:
 
 
 def _read(raw: FeatureRows, orig_id: Array, norm: str, low: int, high: int) -> tuple[str, Array]:
-    """Return the hash of all raw features, and columns [low, high) of the normalised ones of every grouped row, [N, B] float32."""
+    """Return the hash of all raw features, and columns [low, high) of the normalised ones of
+    every grouped row, [N, B] float32.
+    """
     place = np.full(raw.shape[0], -1, np.int64)
     place[orig_id] = np.arange(len(orig_id))
     out, digest, seen = np.empty((len(orig_id), high - low), np.float32), FeatureHash(), 0
     for block in raw:
         digest.update(block)
-        at = place[seen:seen + block.shape[0]]
+        at = place[seen : seen + block.shape[0]]
         scaled = sgc.normalise(block, norm)
-        some = to_scipy(scaled)[:, low:high].toarray() if isinstance(scaled, CSR) else scaled[:, low:high]
+        some = (
+            to_scipy(scaled)[:, low:high].toarray()
+            if isinstance(scaled, CSR)
+            else scaled[:, low:high]
+        )
         out[at[at >= 0]] = some[at >= 0]
         seen += block.shape[0]
     return digest.hexdigest(), out

@@ -1,4 +1,6 @@
-"""What a worker must have in common with the process that sends it work: else its bytes would be others."""
+"""What a worker must have in common with the process that sends it work: else its bytes would be
+others.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,19 @@ from taamctl.core.errors import TaamctlError
 from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 
-LIBRARIES = ("taamctl", "torch", "numpy", "scipy", "scikit-learn", "h5py", "dgl")  # that can change a number where units run
-AGAIN = "install the same taamctl and the same methods on the workers as here, and start the workers again"
+LIBRARIES = (
+    "taamctl",
+    "torch",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "h5py",
+    "dgl",
+)  # that can change a number where units run
+AGAIN = (
+    "install the same taamctl and the same methods on the workers as here, and start the "
+    "workers again"
+)
 SHOWN = 5  # workers named in one message
 
 
@@ -49,11 +62,22 @@ def expect(code: tuple[str, ...], file: Path, sha256: str, device: str) -> Expec
         file: the input. sha256: its digest, which is known already.
     """
     now, code = file.stat(), ("fanout", *code)
-    return Expected(versions(), code, provenance.code_digest(code), str(file.absolute()), sha256, now.st_size, now.st_mtime_ns, device)
+    return Expected(
+        versions(),
+        code,
+        provenance.code_digest(code),
+        str(file.absolute()),
+        sha256,
+        now.st_size,
+        now.st_mtime_ns,
+        device,
+    )
 
 
 def versions() -> tuple[tuple[str, str], ...]:
-    """Return the versions of Python and of the libraries that can change a number, without importing them."""
+    """Return the versions of Python and of the libraries that can change a number, without
+    importing them.
+    """
     found = [("python", platform.python_version())]
     for name in LIBRARIES:
         try:
@@ -64,18 +88,33 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 def faults(wanted: Iterable[Expected]) -> list[tuple[str, str]]:
-    """Return (what is other here than expected, what to do), one for each difference; runs on a worker."""
+    """Return (what is other here than expected, what to do), one for each difference; runs on a
+    worker.
+    """
     found: dict[str, str] = {}
     for expected in wanted:
-        for fault, hint in (*_version_faults(expected), *_code_faults(expected), *_file_faults(expected), *_device_faults(expected)):
+        for fault, hint in (
+            *_version_faults(expected),
+            *_code_faults(expected),
+            *_file_faults(expected),
+            *_device_faults(expected),
+        ):
             found[fault] = hint
     return list(found.items())
 
 
 def _version_faults(expected: Expected) -> list[tuple[str, str]]:
     here = dict(versions())
-    other = [f"{name} {here[name]} instead of {version}" for name, version in expected.versions if here[name] != version]
-    return [(f"has {', '.join(other)}", "install the same versions on the workers as here")] if other else []
+    other = [
+        f"{name} {here[name]} instead of {version}"
+        for name, version in expected.versions
+        if here[name] != version
+    ]
+    return (
+        [(f"has {', '.join(other)}", "install the same versions on the workers as here")]
+        if other
+        else []
+    )
 
 
 def _code_faults(expected: Expected) -> list[tuple[str, str]]:
@@ -87,11 +126,16 @@ def _code_faults(expected: Expected) -> list[tuple[str, str]]:
 
 
 def _file_faults(expected: Expected) -> list[tuple[str, str]]:
-    shared = "the folder of --outputs has to be on a disk that all workers share, under the same path"
+    shared = (
+        "the folder of --outputs has to be on a disk that all workers share, under the same path"
+    )
     path = Path(expected.file)
     try:
         now = path.stat()
-        right = (now.st_size, now.st_mtime_ns) == (expected.size, expected.mtime_ns)  # then it is trusted, as everywhere
+        right = (now.st_size, now.st_mtime_ns) == (
+            expected.size,
+            expected.mtime_ns,
+        )  # then it is trusted, as everywhere
         right = right or _digest(expected.file, now.st_size, now.st_mtime_ns) == expected.sha256
     except OSError as error:
         return [(f"cannot read {path} ({error.strerror})", shared)]
@@ -111,14 +155,23 @@ def _device_faults(expected: Expected) -> list[tuple[str, str]]:
     try:
         devices.resolve(expected.device)
     except TaamctlError as error:
-        return [(f"cannot train: {error.message}", "start the workers where there is such a device, or set train.device to cpu")]
+        return [
+            (
+                f"cannot train: {error.message}",
+                "start the workers where there is such a device, or set train.device to cpu",
+            )
+        ]
     return []
 
 
 def require_here(expected: Expected) -> None:
-    """Refuse to work in this process where it differs: a worker may have joined, or the file may have changed, after the first look."""
+    """Refuse to work in this process where it differs: a worker may have joined, or the file may
+    have changed, after the first look.
+    """
     if found := faults([expected]):
-        raise TaamctlError(f"the worker on {platform.node()} (process {os.getpid()}) {found[0][0]}", found[0][1])
+        raise TaamctlError(
+            f"the worker on {platform.node()} (process {os.getpid()}) {found[0][0]}", found[0][1]
+        )
 
 
 def require_everywhere(client: Any, wanted: Iterable[Expected]) -> int:
@@ -133,21 +186,35 @@ def require_everywhere(client: Any, wanted: Iterable[Expected]) -> int:
         return len(looked)
     told, hints = [], []
     for where, found in wrong:
-        fault, hint = found[0] if isinstance(found, list) else (f"cannot run this taamctl ({type(found).__name__}: {found})", AGAIN)
+        fault, hint = (
+            found[0]
+            if isinstance(found, list)
+            else (f"cannot run this taamctl ({type(found).__name__}: {found})", AGAIN)
+        )
         told.append(f"{where} {fault}")
         hints.append(hint)
     more = f" (and {len(told) - SHOWN} more workers)" if len(told) > SHOWN else ""
-    raise TaamctlError(f"{len(told)} of {len(looked)} workers cannot take part: {'; '.join(told[:SHOWN])}{more}", hints[0])
+    raise TaamctlError(
+        f"{len(told)} of {len(looked)} workers cannot take part: {'; '.join(told[:SHOWN])}{more}",
+        hints[0],
+    )
 
 
 def tell_of_processors(client: Any, context: Context) -> None:
-    """Say which workers have other vector instructions than this process: they decide last bits, not results."""
+    """Say which workers have other vector instructions than this process: they decide last bits,
+    not results.
+    """
     found: dict[str, list[str]] = {}
     for where, kind in sorted(client.run(processor).items()):
         found.setdefault(kind, []).append(where)
-    other = [f"{kind} on {', '.join(where)}" for kind, where in found.items() if kind != processor()]
+    other = [
+        f"{kind} on {', '.join(where)}" for kind, where in found.items() if kind != processor()
+    ]
     if other:
-        context.tell(f"note: workers compute with {'; '.join(other)}, this process with {processor()}: last bits may be others than here")
+        context.tell(
+            f"note: workers compute with {'; '.join(other)}, this process with {processor()}: last "
+            "bits may be others than here"
+        )
 
 
 def processor() -> str:

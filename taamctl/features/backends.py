@@ -1,7 +1,9 @@
-"""One propagation step Z -> S Z in three ways that agree to rounding: torch (default, fastest on a CPU), dgl, scipy (reference).
+"""One propagation step Z -> S Z in three ways that agree to rounding: torch (default, fastest on a
+CPU), dgl, scipy (reference).
 
-None of them materialises a message per edge. A step gives every column the same bits alone and among any others, on any number of
-threads: so columns can be propagated a block at a time, whatever its width.
+None of them materialises a message per edge. A step gives every column the same bits alone and
+among any others, on any number of threads: so columns can be propagated a block at a time, whatever
+its width.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ Step = Callable[[Array], Array]
 
 
 def torch_step(operator: Operator) -> Step:
-    """Return Z -> S Z as torch's weighted sum of embedding rows: a bag per node, S's entries the weights.
+    """Return Z -> S Z as torch's weighted sum of embedding rows: a bag per node, S's entries the
+    weights.
 
-    It adds a row's terms one after another in float32, all columns alike; on a CPU it takes a quarter to a half of the time of torch's
-    product of a CSR matrix, and about 0.6 of DGL's.
+    It adds a row's terms one after another in float32, all columns alike; on a CPU it takes a
+    quarter to a half of the time of torch's product of a CSR matrix, and about 0.6 of DGL's.
 
     Args of the step: [N, B] float32. Returns [N, B] float32.
     """
@@ -31,13 +34,24 @@ def torch_step(operator: Operator) -> Step:
 
     a = operator.adjacency
     narrow = a.nnz < 2**31  # offsets and indices must be of one kind
-    offsets, indices = (torch.from_numpy(np.ascontiguousarray(ids, np.int32 if narrow else np.int64)) for ids in (a.indptr, a.indices))
+    offsets, indices = (
+        torch.from_numpy(np.ascontiguousarray(ids, np.int32 if narrow else np.int64))
+        for ids in (a.indptr, a.indices)
+    )
     weights = torch.from_numpy(operator.values())
 
     def step(z: Array) -> Array:
         with torch.no_grad():
-            return np.asarray(embedding_bag(indices, torch.from_numpy(np.ascontiguousarray(z)), offsets, mode="sum",
-                                            per_sample_weights=weights, include_last_offset=True).numpy())
+            return np.asarray(
+                embedding_bag(
+                    indices,
+                    torch.from_numpy(np.ascontiguousarray(z)),
+                    offsets,
+                    mode="sum",
+                    per_sample_weights=weights,
+                    include_last_offset=True,
+                ).numpy()
+            )
 
     return step
 
@@ -68,9 +82,20 @@ def scipy_step(operator: Operator) -> Step:
 def check_backend(name: str) -> None:
     """Raise before any work where a backend's library is missing."""
     if name == "dgl" and importlib.util.find_spec("dgl") is None:
-        raise TaamctlError("precompute.backend is dgl, which is not installed",
-                           "pip install 'dgl>=1.1.3,<2' packaging (Python 3.11), or set precompute.backend to torch")
+        raise TaamctlError(
+            "precompute.backend is dgl, which is not installed",
+            "pip install 'dgl>=1.1.3,<2' packaging (Python 3.11), or set precompute.backend to "
+            "torch",
+        )
 
 
-BACKENDS: dict[str, Callable[[Operator], Step]] = {"torch": torch_step, "dgl": dgl_step, "scipy": scipy_step}
-COST = {"torch": (8, 3), "dgl": (60, 5), "scipy": (24, 8)}  # bytes per entry of S; arrays of N x B float32 while a block is propagated
+BACKENDS: dict[str, Callable[[Operator], Step]] = {
+    "torch": torch_step,
+    "dgl": dgl_step,
+    "scipy": scipy_step,
+}
+COST = {
+    "torch": (8, 3),
+    "dgl": (60, 5),
+    "scipy": (24, 8),
+}  # bytes per entry of S; arrays of N x B float32 while a block is propagated

@@ -23,10 +23,15 @@ class Features:
 
     def group(self, index: int, params: PrecomputeParams) -> dict[str, Array]:
         """Return everything that is stored of one group, by entry name."""
-        return {name: value.whole() if isinstance(value, Slices) else value for name, value in self.groups[index].entries(params).items()}
+        return {
+            name: value.whole() if isinstance(value, Slices) else value
+            for name, value in self.groups[index].entries(params).items()
+        }
 
 
-def compute(raw: Array | CSR, orig_id: Array, offset: Array, edges: CSR, params: PrecomputeParams, norm: str) -> Features:
+def compute(
+    raw: Array | CSR, orig_id: Array, offset: Array, edges: CSR, params: PrecomputeParams, norm: str
+) -> Features:
     """Propagate the features of every group over its own edges.
 
     Args:
@@ -56,4 +61,9 @@ def empty_like(x: InMemory) -> InMemory:
 def inside(edges: CSR, low: int, high: int) -> CSR:
     """Return the edges among the rows [low, high) of a block-diagonal matrix, numbered from 0."""
     a, b = int(edges.indptr[low]), int(edges.indptr[high])
-    return CSR(edges.indptr[low:high + 1] - a, edges.indices[a:b] - np.int32(low), None, (high - low, high - low))
+    return CSR(
+        edges.indptr[low : high + 1] - a,
+        edges.indices[a:b] - np.int32(low),
+        None,
+        (high - low, high - low),
+    )

@@ -1,4 +1,6 @@
-"""One (task, part) on its own: its features are propagated over its own edges, a block of columns at a time."""
+"""One (task, part) on its own: its features are propagated over its own edges, a block of
+columns at a time.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from taamctl.graph.canonical import to_scipy
 
 
 class Blocks(Protocol):
-    """A matrix [N, F] float32 that is read, and may be written, by blocks of `width` columns, and read by rows."""
+    """A matrix [N, F] float32 that is read, and may be written, by blocks of `width` columns,
+    and read by rows.
+    """
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -48,17 +52,23 @@ class InMemory:
 
     def columns(self, at: int) -> Array:
         """Return a column block."""
-        block = self._by_column[:, at:at + self.width]
-        return np.ascontiguousarray(block.toarray() if isinstance(self.x, CSR) else block, np.float32)
+        block = self._by_column[:, at : at + self.width]
+        return np.ascontiguousarray(
+            block.toarray() if isinstance(self.x, CSR) else block, np.float32
+        )
 
     def rows(self, low: int, high: int) -> Array:
         """Return some rows."""
-        return np.asarray(to_scipy(self.x.rows(low, high)).toarray()) if isinstance(self.x, CSR) else self.x[low:high]
+        return (
+            np.asarray(to_scipy(self.x.rows(low, high)).toarray())
+            if isinstance(self.x, CSR)
+            else self.x[low:high]
+        )
 
     def write_columns(self, at: int, z: Array) -> None:
         """Replace a column block."""
         assert not isinstance(self.x, CSR)
-        self.x[:, at:at + z.shape[1]] = z
+        self.x[:, at : at + z.shape[1]] = z
 
 
 @dataclass(frozen=True)
@@ -80,9 +90,16 @@ class Group:
     ls_mean: Array
 
     def entries(self, params: PrecomputeParams) -> dict[str, Array | Slices]:
-        """Return everything that is stored of the group, by entry name; what is as large as X comes in slices of rows."""
-        out: dict[str, Array | Slices] = {"deg": self.operator.degree, "H": Slices(self.h.shape, lambda: by_rows(self.h)),
-                                          "spread": self.spread, "hop_mean": self.hop_mean, "ls_mean": self.ls_mean}
+        """Return everything that is stored of the group, by entry name; what is as large as X
+        comes in slices of rows.
+        """
+        out: dict[str, Array | Slices] = {
+            "deg": self.operator.degree,
+            "H": Slices(self.h.shape, lambda: by_rows(self.h)),
+            "spread": self.spread,
+            "hop_mean": self.hop_mean,
+            "ls_mean": self.ls_mean,
+        }
         if params.store_x:
             out |= raw_entries(self.x, self.filled)
         if params.store_edges:
@@ -90,8 +107,14 @@ class Group:
         return out
 
 
-def compute(x: Blocks, h: Blocks, edges: CSR, index: int, params: PrecomputeParams,
-            tick: Callable[[], None] = lambda: None) -> Group:
+def compute(
+    x: Blocks,
+    h: Blocks,
+    edges: CSR,
+    index: int,
+    params: PrecomputeParams,
+    tick: Callable[[], None] = lambda: None,
+) -> Group:
     """Propagate one group.
 
     Args:
@@ -106,20 +129,32 @@ def compute(x: Blocks, h: Blocks, edges: CSR, index: int, params: PrecomputePara
     operator = build(edges, params.self_loops)
     n, f = x.shape
     tick()
-    pairs = profiles.reconnected(operator, 0, n, index, params.ls_seed) if params.ls_reconnect else NO_PAIRS
-    weights = np.concatenate([profiles.hop_weights(operator, params.max_hop), profiles.ls_weights(operator, params.ls_hops, pairs)], axis=1)
+    pairs = (
+        profiles.reconnected(operator, 0, n, index, params.ls_seed)
+        if params.ls_reconnect
+        else NO_PAIRS
+    )
+    weights = np.concatenate(
+        [
+            profiles.hop_weights(operator, params.max_hop),
+            profiles.ls_weights(operator, params.ls_hops, pairs),
+        ],
+        axis=1,
+    )
     tick()
     means, filled, step = np.zeros((weights.shape[1], f)), 0, BACKENDS[params.backend](operator)
     for at in range(0, f, x.width):
         z = x.columns(at)
         filled += int(np.count_nonzero(z))
-        means[:, at:at + x.width] = profiles.weighted_sums(weights, z) / max(1, n)
+        means[:, at : at + x.width] = profiles.weighted_sums(weights, z) / max(1, n)
         for _ in range(params.hops):
             z = step(z)
             tick()
         h.write_columns(at, z)
         tick()
-    return Group(operator, x, h, filled, profiles.spread(operator, params.hops), means[:-2], means[-2:])
+    return Group(
+        operator, x, h, filled, profiles.spread(operator, params.hops), means[:-2], means[-2:]
+    )
 
 
 def by_rows(x: Blocks) -> Iterator[Array]:
@@ -130,18 +165,26 @@ def by_rows(x: Blocks) -> Iterator[Array]:
 
 
 def raw_entries(x: Blocks, filled: int) -> dict[str, Array | Slices]:
-    """Return raw features as `x`, dense, where at least half of the group's values are not zero, else as CSR arrays."""
+    """Return raw features as `x`, dense, where at least half of the group's values are not zero,
+    else as CSR arrays.
+    """
     n, f = x.shape
     if 2 * filled >= n * f:
         return {"x": Slices((n, f), lambda: by_rows(x))}
     lengths: list[Array] = [np.count_nonzero(block, axis=1) for block in by_rows(x)]
-    return {"x_indptr": np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
-            "x_indices": Slices((filled,), lambda: (CSR.of_dense(block).indices for block in by_rows(x))),
-            "x_data": Slices((filled,), lambda: (block[np.nonzero(block)] for block in by_rows(x)))}
+    return {
+        "x_indptr": np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
+        "x_indices": Slices(
+            (filled,), lambda: (CSR.of_dense(block).indices for block in by_rows(x))
+        ),
+        "x_data": Slices((filled,), lambda: (block[np.nonzero(block)] for block in by_rows(x))),
+    }
 
 
 def edge_entries(operator: Operator) -> tuple[Array, Array]:
-    """Return one group's edges with self-loops: row pointer, and sending nodes; a loop of weight 2 is stored twice."""
+    """Return one group's edges with self-loops: row pointer, and sending nodes; a loop of weight
+    2 is stored twice.
+    """
     a = operator.adjacency
     if a.data is None:
         return a.indptr, a.indices

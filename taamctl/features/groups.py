@@ -1,4 +1,6 @@
-"""All groups of a split one after the other: within a limit of memory where there is one, with the same bits."""
+"""All groups of a split one after the other: within a limit of memory where there is one, with
+the same bits.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from taamctl.features import group, room
 from taamctl.features.params import PrecomputeParams
 from taamctl.features.source import GroupFeatures, opened
 
-Made = tuple[int, int, int, dict[str, Array | Slices]]  # a group's number, its rows [low, high), what is stored of it
+Made = tuple[
+    int, int, int, dict[str, Array | Slices]
+]  # a group's number, its rows [low, high), what is stored of it
 LONG = 1 << 30  # edges x features from which on the end of every task is told
 
 
@@ -27,7 +31,8 @@ class Parts:
     """What a split says: rows, and the edges among them, which are read group by group.
 
     Attributes:
-        orig_id: [N] the node of every row. offset: [G + 1] group boundaries. indptr: [N + 1] row pointer of the edges.
+        orig_id: [N] the node of every row. offset: [G + 1] group boundaries. indptr: [N + 1] row
+            pointer of the edges.
         columns: entries [low, high) of the edges' column numbers, as an array of its own.
     """
 
@@ -41,12 +46,14 @@ class Parts:
         a, b = int(self.indptr[low]), int(self.indptr[high])
         inside = self.columns(a, b)
         inside -= np.int32(low)
-        return CSR(self.indptr[low:high + 1] - a, inside, None, (high - low, high - low))
+        return CSR(self.indptr[low : high + 1] - a, inside, None, (high - low, high - low))
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be done: features, split, parameters, the resolved normalisation, and the bytes that the process may have."""
+    """What is to be done: features, split, parameters, the resolved normalisation, and the bytes
+    that the process may have.
+    """
 
     raw: FeatureRows
     parts: Parts
@@ -56,7 +63,9 @@ class Work:
 
 
 @contextmanager
-def begun(work: Work, folder: Path, progress: Progress, tick: Callable[[], None]) -> Iterator[tuple[str, Iterator[Made]]]:
+def begun(
+    work: Work, folder: Path, progress: Progress, tick: Callable[[], None]
+) -> Iterator[tuple[str, Iterator[Made]]]:
     """Read the raw features, and yield their hash and then every group.
 
     Args:
@@ -72,7 +81,9 @@ def begun(work: Work, folder: Path, progress: Progress, tick: Callable[[], None]
         lengths = raw.lengths(tick)
         stored = None if lengths is None else int(lengths.sum())
         width = room.columns_at_once(work.limit, _sizes(raw, parts, lengths), work.params)
-    with opened(raw, parts.orig_id, parts.offset, work.norm, width, folder, progress, tick, stored) as features:
+    with opened(
+        raw, parts.orig_id, parts.offset, work.norm, width, folder, progress, tick, stored
+    ) as features:
         yield features.sha256, _made(work, features, progress, tick)
 
 
@@ -82,11 +93,19 @@ def _sizes(raw: FeatureRows, parts: Parts, lengths: Array | None) -> room.Sizes:
     if lengths is not None:
         ends = np.concatenate([[0], np.cumsum(lengths[parts.orig_id])])
         values = np.diff(ends[parts.offset])
-    whole = 0 if raw.whole is not None else 4 * n * f if lengths is None else room.sparse(n, int(lengths.sum()))
+    whole = (
+        0
+        if raw.whole is not None
+        else 4 * n * f
+        if lengths is None
+        else room.sparse(n, int(lengths.sum()))
+    )
     return room.Sizes(np.diff(parts.offset), np.diff(parts.indptr[parts.offset]), f, whole, values)
 
 
-def _made(work: Work, features: GroupFeatures, progress: Progress, tick: Callable[[], None]) -> Iterator[Made]:
+def _made(
+    work: Work, features: GroupFeatures, progress: Progress, tick: Callable[[], None]
+) -> Iterator[Made]:
     offset, indptr = work.parts.offset, work.parts.indptr
     told = work.limit is not None or int(indptr[-1]) * work.raw.shape[1] >= LONG
     progress.start("propagate", int(indptr[-1] + offset[-1]))
@@ -97,5 +116,7 @@ def _made(work: Work, features: GroupFeatures, progress: Progress, tick: Callabl
         del made, x, h
         progress.advance(int(indptr[high] - indptr[low]) + high - low)
         if told and g % len(PARTS) == len(PARTS) - 1:
-            progress.line(f"task {g // len(PARTS)}: {offset[g + 1] - offset[g - 2]:,} nodes propagated")
+            progress.line(
+                f"task {g // len(PARTS)}: {offset[g + 1] - offset[g - 2]:,} nodes propagated"
+            )
     progress.finish()

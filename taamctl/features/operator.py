@@ -1,4 +1,5 @@
-"""The normalised adjacency S = D^-1/2 (A + I) D^-1/2 of induced subgraphs: what it is, and its products with vectors.
+"""The normalised adjacency S = D^-1/2 (A + I) D^-1/2 of induced subgraphs: what it is, and its
+products with vectors.
 
 Nothing here holds more than a few numbers per entry at once: what is wide goes over ranges of rows.
 """
@@ -14,7 +15,9 @@ import numpy as np
 from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR, Array
 
-RANGE = 1 << 20  # entries of one range of rows; fixed, because sums over ranges depend on where they are cut
+RANGE = (
+    1 << 20
+)  # entries of one range of rows; fixed, because sums over ranges depend on where they are cut
 NO_PAIRS = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
@@ -23,7 +26,8 @@ class Operator:
     """S over grouped rows, block-diagonal.
 
     Attributes:
-        adjacency: A with self-loops added; `data` holds multiplicities (1, or 2 where a loop was there before), None where all are 1.
+        adjacency: A with self-loops added; `data` holds multiplicities (1, or 2 where a loop was
+            there before), None where all are 1.
         degree: [N] float64 row sums of it, at least 1.
     """
 
@@ -36,12 +40,16 @@ class Operator:
         return 1.0 / np.sqrt(self.degree)
 
     def values(self, dtype: Any = np.float32) -> Array:
-        """Return the entries of S in the order of `adjacency.indices`, rounded once from float64."""
+        """Return the entries of S in the order of `adjacency.indices`, rounded once from
+        float64.
+        """
         a, d = self.adjacency, self.inverse_root
         out = np.empty(a.nnz, dtype)
         for low, high in ranges(a.indptr, RANGE):
             first, last = int(a.indptr[low]), int(a.indptr[high])
-            exact = np.repeat(d[low:high], np.diff(a.indptr[low:high + 1])) * d[a.indices[first:last]]
+            exact = (
+                np.repeat(d[low:high], np.diff(a.indptr[low : high + 1])) * d[a.indices[first:last]]
+            )
             out[first:last] = exact if a.data is None else exact * a.data[first:last]
         return out
 
@@ -49,9 +57,14 @@ class Operator:
         """Return S as a scipy CSR matrix."""
         import scipy.sparse as sp
 
-        return sp.csr_matrix((self.values(dtype), self.adjacency.indices, self.adjacency.indptr), shape=self.adjacency.shape)
+        return sp.csr_matrix(
+            (self.values(dtype), self.adjacency.indices, self.adjacency.indptr),
+            shape=self.adjacency.shape,
+        )
 
-    def times(self, v: Array, *, transposed: bool = False, pairs: tuple[Array, Array] = NO_PAIRS) -> Array:
+    def times(
+        self, v: Array, *, transposed: bool = False, pairs: tuple[Array, Array] = NO_PAIRS
+    ) -> Array:
         """Return S v, or S^T v, in float64 and without the values of S.
 
         Args:
@@ -85,9 +98,13 @@ def _blocks(a: CSR) -> Iterator[tuple[int, int, Any]]:
             data: Array = a.data[first:last].astype(np.float64)
         else:
             assert ones is not None
-            data = ones[:last - first] if last - first <= len(ones) else np.ones(last - first)
-        pointer = (a.indptr[low:high + 1] - first).astype(np.int32)
-        yield low, high, sp.csr_matrix((data, a.indices[first:last], pointer), shape=(high - low, a.shape[1]))
+            data = ones[: last - first] if last - first <= len(ones) else np.ones(last - first)
+        pointer = (a.indptr[low : high + 1] - first).astype(np.int32)
+        yield (
+            low,
+            high,
+            sp.csr_matrix((data, a.indices[first:last], pointer), shape=(high - low, a.shape[1])),
+        )
 
 
 def with_self_loops(edges: CSR, policy: str) -> CSR:
@@ -95,13 +112,14 @@ def with_self_loops(edges: CSR, policy: str) -> CSR:
 
     Args:
         edges: [N, N] binary.
-        policy: `add` puts one loop more (weight 2 where one was stored), `reset` makes it exactly one.
+        policy: `add` puts one loop more (weight 2 where one was stored), `reset` makes it exactly
+            one.
     """
     n, pointer = edges.shape[0], edges.indptr
     has_loop = np.zeros(n, bool)
     lower = np.zeros(n, np.int64)  # entries left of the diagonal
     for low, high in ranges(pointer, RANGE):
-        columns, rows = edges.indices[pointer[low]:pointer[high]], _rows(pointer, low, high)
+        columns, rows = edges.indices[pointer[low] : pointer[high]], _rows(pointer, low, high)
         has_loop[rows[rows == columns]] = True
         lower[low:high] = np.bincount(rows[columns < rows] - low, minlength=high - low)
     indptr = pointer + np.concatenate([[0], np.cumsum(~has_loop)])
@@ -109,8 +127,11 @@ def with_self_loops(edges: CSR, policy: str) -> CSR:
     for low, high in ranges(pointer, RANGE):
         first = int(pointer[low])
         missing = np.flatnonzero(~has_loop[low:high]) + low
-        indices[indptr[low]:indptr[high]] = np.insert(edges.indices[first:pointer[high]], pointer[missing] - first + lower[missing],
-                                                      missing.astype(np.int32))
+        indices[indptr[low] : indptr[high]] = np.insert(
+            edges.indices[first : pointer[high]],
+            pointer[missing] - first + lower[missing],
+            missing.astype(np.int32),
+        )
     data = None
     if policy == "add" and has_loop.any():
         data = np.ones(len(indices), np.float32)
@@ -119,11 +140,14 @@ def with_self_loops(edges: CSR, policy: str) -> CSR:
 
 
 def _rows(indptr: Array, low: int, high: int) -> Array:
-    return np.repeat(np.arange(low, high, dtype=np.int32), np.diff(indptr[low:high + 1]))
+    return np.repeat(np.arange(low, high, dtype=np.int32), np.diff(indptr[low : high + 1]))
 
 
 def build(edges: CSR, self_loops: str) -> Operator:
-    """Return S of the induced edges. Degrees are in-degrees (row sums), as the released code takes them on directed graphs."""
+    """Return S of the induced edges.
+
+    Degrees are in-degrees (row sums), as the released code takes them on directed graphs.
+    """
     adjacency = with_self_loops(edges, self_loops)
     degree = np.diff(adjacency.indptr).astype(np.float64)
     if adjacency.data is not None:

@@ -13,11 +13,18 @@ class PrecomputeParams:
 
     hops: int = param("k of H = S^k X", ge=0, le=64)
     max_hop: int = param("highest j of the stored means of S^j X", ge=0, le=64)
-    self_loops: str = param("add: one loop more for every node (a node that had one gets weight 2); reset: exactly one",
-                            choices=("add", "reset"))
-    feature_norm: str = param("as_released: as the usual reader does (Citeseer: row); none; row: divide by the row sum",
-                              choices=("as_released", "none", "row"))
-    backend: str = param("torch, dgl or scipy; equal to rounding, not in every bit", choices=("torch", "dgl", "scipy"))
+    self_loops: str = param(
+        "add: one loop more for every node (a node that had one gets weight 2); reset: exactly one",
+        choices=("add", "reset"),
+    )
+    feature_norm: str = param(
+        "as_released: as the usual reader does (Citeseer: row); none; row: divide by the row sum",
+        choices=("as_released", "none", "row"),
+    )
+    backend: str = param(
+        "torch, dgl or scipy; equal to rounding, not in every bit",
+        choices=("torch", "dgl", "scipy"),
+    )
     ls_hops: int = param("smoothing steps of the LS profile", ge=0, le=64)
     ls_reconnect: bool = param("LS: tie every isolated node to a random connected one first")
     ls_seed: int = param("seed of those ties", ge=0)

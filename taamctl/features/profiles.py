@@ -1,6 +1,7 @@
 """Graph-level profiles for task-ID inference, by propagating vectors instead of features.
 
-mean(S^j X) = (1/N) ((S^T)^j 1)^T X, so a mean costs O(j E + N F) instead of O(j E F), and needs X once, in any blocks of columns.
+mean(S^j X) = (1/N) ((S^T)^j 1)^T X, so a mean costs O(j E + N F) instead of O(j E F), and needs X
+once, in any blocks of columns.
 """
 
 from __future__ import annotations
@@ -36,16 +37,21 @@ def hop_weights(operator: Operator, max_hop: int) -> Array:
 def ls_weights(operator: Operator, hops: int, pairs: tuple[Array, Array] = NO_PAIRS) -> Array:
     """Return (S'^T)^hops v as [N, 2] float64, v being the diagonal of D'^-1/2, and ones.
 
-    Its product with X, over N, is the Laplacian-smoothing profile of a graph with the trailing D^-1/2, and without: the mean over nodes of
-    Z = D'^-1/2 S'^hops X. G' = G plus, for every node without an edge, one edge pair to a random connected node of its group (none where
-    there is none).
+    Its product with X, over N, is the Laplacian-smoothing profile of a graph with the trailing
+    D^-1/2, and without: the mean over nodes of Z = D'^-1/2 S'^hops X. G' = G plus, for every node
+    without an edge, one edge pair to a random connected node of its group (none where there is
+    none).
 
     Args:
-        pairs: entries (row, column) that the reconnected graph G' has beyond the operator's; none: G' is G.
+        pairs: entries (row, column) that the reconnected graph G' has beyond the operator's; none:
+            G' is G.
 
-    Source: TPP (2024); the trailing D^-1/2 makes the profile's length depend on degrees, which an inductive split changes.
+    Source: TPP (2024); the trailing D^-1/2 makes the profile's length depend on degrees, which an
+    inductive split changes.
     """
-    joined = Operator(operator.adjacency, operator.degree + np.bincount(pairs[0], minlength=len(operator.degree)))
+    joined = Operator(
+        operator.adjacency, operator.degree + np.bincount(pairs[0], minlength=len(operator.degree))
+    )
     v = np.stack([joined.inverse_root, np.ones(len(operator.degree))], axis=1)
     for _ in range(hops):
         v = joined.times(v, transposed=True, pairs=pairs)
@@ -53,12 +59,15 @@ def ls_weights(operator: Operator, hops: int, pairs: tuple[Array, Array] = NO_PA
 
 
 def hop_means(operator: Operator, features: Array | CSR, offset: Array, max_hop: int) -> Array:
-    """Return the mean over every group's nodes of S^j X, j = 0..max_hop, as [G, max_hop + 1, F] float64."""
+    """Return the mean over every group's nodes of S^j X, j = 0..max_hop, as [G, max_hop + 1, F]
+    float64.
+    """
     return _means(hop_weights(operator, max_hop), features, offset)
 
 
 def weighted_sums(weights: Array, x: Array) -> Array:
-    """Return weights^T X with the same bits of a column alone and among any others: terms are added one after another.
+    """Return weights^T X with the same bits of a column alone and among any others: terms are added
+    one after another.
 
     Args:
         weights: [N, J] float64.
@@ -73,8 +82,13 @@ def weighted_sums(weights: Array, x: Array) -> Array:
     out = np.zeros((j, x.shape[1]))
     for low in range(0, n, ROWS):
         rows = min(ROWS, n - low)
-        full = np.tile(np.arange(rows, dtype=np.int32), j), np.arange(0, j * rows + 1, rows, dtype=np.int32)
-        out += sp.csr_matrix((weights[low:low + rows].T.ravel(), *full), shape=(j, rows)) @ x[low:low + rows].astype(np.float64)
+        full = (
+            np.tile(np.arange(rows, dtype=np.int32), j),
+            np.arange(0, j * rows + 1, rows, dtype=np.int32),
+        )
+        out += sp.csr_matrix((weights[low : low + rows].T.ravel(), *full), shape=(j, rows)) @ x[
+            low : low + rows
+        ].astype(np.float64)
     return out
 
 
@@ -83,13 +97,20 @@ def _means(weights: Array, features: Array | CSR, offset: Array) -> Array:
     out = np.zeros((len(offset) - 1, weights.shape[1], features.shape[1]))
     for g, (low, high) in enumerate(pairwise(offset)):
         if high > low:
-            x = to_scipy(features.rows(low, high)).toarray() if isinstance(features, CSR) else features[low:high]
+            x = (
+                to_scipy(features.rows(low, high)).toarray()
+                if isinstance(features, CSR)
+                else features[low:high]
+            )
             out[g] = weighted_sums(weights[low:high], x) / (high - low)
     return out
 
 
-def reconnected(operator: Operator, low: int, high: int, group: int, seed: int) -> tuple[Array, Array]:
-    """Tie every node whose only in-edge is its self-loop to a random connected node of its group, in both directions.
+def reconnected(
+    operator: Operator, low: int, high: int, group: int, seed: int
+) -> tuple[Array, Array]:
+    """Tie every node whose only in-edge is its self-loop to a random connected node of its group,
+    in both directions.
 
     Args:
         low, high: the group's rows. group: its number.
@@ -98,16 +119,18 @@ def reconnected(operator: Operator, low: int, high: int, group: int, seed: int) 
         The entries (row, column) that this adds, each once and none that is there already.
     """
     a = operator.adjacency
-    proper = np.diff(a.indptr[low:high + 1]) > 1
+    proper = np.diff(a.indptr[low : high + 1]) > 1
     connected, alone = np.flatnonzero(proper) + low, np.flatnonzero(~proper) + low
     if not len(connected) or not len(alone):
         return NO_PAIRS
     partner = numpy_generator(seed, "ls_reconnect", group).choice(connected, len(alone))
-    known = np.array([_has(a, int(p), int(s)) for p, s in zip(partner, alone, strict=True)], bool)  # an out-edge of a node without in-edges
+    known = np.array(
+        [_has(a, int(p), int(s)) for p, s in zip(partner, alone, strict=True)], bool
+    )  # an out-edge of a node without in-edges
     return np.concatenate([alone, partner[~known]]), np.concatenate([partner, alone[~known]])
 
 
 def _has(a: CSR, row: int, column: int) -> bool:
-    own = a.indices[a.indptr[row]:a.indptr[row + 1]]
+    own = a.indices[a.indptr[row] : a.indptr[row + 1]]
     at = int(np.searchsorted(own, column))
     return at < len(own) and int(own[at]) == column

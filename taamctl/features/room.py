@@ -26,7 +26,8 @@ class Sizes:
         nodes, entries: [G] rows and edges of every group.
         features: F.
         raw: bytes of the raw features as a whole; 0 where they are in memory already.
-        values: [G] stored values of every group where the raw features are CSR; None: they are dense.
+        values: [G] stored values of every group where the raw features are CSR; None: they are
+            dense.
     """
 
     nodes: Array
@@ -36,35 +37,54 @@ class Sizes:
     values: Array | None = None
 
     def group(self, params: PrecomputeParams, width: int, *, held: bool) -> int:
-        """Return bytes for the most demanding group; `held`: X and H of the group are in memory too."""
+        """Return bytes for the most demanding group; `held`: X and H of the group are in memory
+        too.
+        """
         per_entry, copies = COST[params.backend]
         vectors = 8.0 * (2 * (params.max_hop + 3) + 8)
-        values, rows = (0, 2) if self.values is None else (self.values, 1)  # X is dense rows as H is, or CSR
+        values, rows = (
+            (0, 2) if self.values is None else (self.values, 1)
+        )  # X is dense rows as H is, or CSR
         per_node = vectors + 4.0 * copies * width + (4.0 * rows * self.features if held else 0)
-        per_value = 8.0 * (2 + width / max(1, self.features)) if held else 0  # by rows, by columns, and the columns at work
+        per_value = (
+            8.0 * (2 + width / max(1, self.features)) if held else 0
+        )  # by rows, by columns, and the columns at work
         loops = self.entries + self.nodes
-        largest, cells = int(loops.max(initial=0)), 4 * int(self.nodes.max(initial=0)) * self.features
+        largest, cells = (
+            int(loops.max(initial=0)),
+            4 * int(self.nodes.max(initial=0)) * self.features,
+        )
         largest = max(largest, int(np.max(values, initial=0)))
-        passing = 40 * min(RANGE, largest) + 6 * min(BLOCK_BYTES, cells)  # a range of entries, a block of rows, and what is made of them
-        return passing + int((loops * (8.0 + per_entry) + self.nodes * per_node + values * per_value).max(initial=0))
+        passing = 40 * min(RANGE, largest) + 6 * min(
+            BLOCK_BYTES, cells
+        )  # a range of entries, a block of rows, and what is made of them
+        return passing + int(
+            (loops * (8.0 + per_entry) + self.nodes * per_node + values * per_value).max(initial=0)
+        )
 
 
 def sparse(nodes: int, values: int) -> int:
-    """Return the bytes of CSR features as a whole: values with their columns; row pointers as read, as held, and narrow; and, from
-    2^31 values on, columns made wide to pick rows."""
+    """Return the bytes of CSR features as a whole: values with their columns; row pointers as
+    read, as held, and narrow; and, from 2^31 values on, columns made wide to pick rows.
+    """
     return 8 * values + 20 * nodes + (8 * values if values >= 1 << 31 else 0)
 
 
 def warm_up(params: PrecomputeParams) -> None:
-    """Take one step on a graph of one node, so that what the backend's library needs for itself is in memory before it is counted."""
+    """Take one step on a graph of one node, so that what the backend's library needs for itself
+    is in memory before it is counted.
+    """
     from taamctl.core.types import CSR
 
-    lonely = build(CSR(np.zeros(2, np.int64), np.zeros(0, np.int32), None, (1, 1)), params.self_loops)
+    lonely = build(
+        CSR(np.zeros(2, np.int64), np.zeros(0, np.int32), None, (1, 1)), params.self_loops
+    )
     BACKENDS[params.backend](lonely)(np.ones((1, 1), np.float32))
 
 
 def columns_at_once(limit: int, sizes: Sizes, params: PrecomputeParams) -> int | None:
-    """Return how many columns fit at once with X and H on the disk; None: everything fits into memory.
+    """Return how many columns fit at once with X and H on the disk; None: everything fits into
+    memory.
 
     Args:
         limit: bytes that the whole process may have.
@@ -79,9 +99,19 @@ def columns_at_once(limit: int, sizes: Sizes, params: PrecomputeParams) -> int |
         return None
     least = inside + sizes.group(params, min(LEAST, widest), held=False)
     if least > limit:
-        raise TaamctlError(f"{limit >> 20} MiB of memory are too little to propagate {int(sizes.nodes.sum()):,} nodes: "
-                           f"{mib(inside)} MiB are in use, and the largest part of a task needs {mib(least - inside)} MiB more",
-                           f"use --max-memory {mib(least) + 1}M or more" + ("" if sizes.raw else
-                           "; taamctl data import makes a file whose features need not be in memory, as they are now"))
+        raise TaamctlError(
+            f"{limit >> 20} MiB of memory are too little to propagate {int(sizes.nodes.sum()):,} "
+            f"nodes: {mib(inside)} MiB are in use, and the largest part of a task needs "
+            f"{mib(least - inside)} MiB more",
+            f"use --max-memory {mib(least) + 1}M or more"
+            + (
+                ""
+                if sizes.raw
+                else "; taamctl data import makes a file whose features need not be in memory, as "
+                "they are now"
+            ),
+        )
     each = (sizes.group(params, widest, held=False) - sizes.group(params, 0, held=False)) / widest
-    return max(1, min(widest, int((limit - inside - sizes.group(params, 0, held=False)) / max(1.0, each))))
+    return max(
+        1, min(widest, int((limit - inside - sizes.group(params, 0, held=False)) / max(1.0, each)))
+    )

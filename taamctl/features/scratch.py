@@ -11,7 +11,9 @@ from taamctl.core.types import Array
 
 
 class ColumnBlocks:
-    """[N, F] float32 inside a file that is open for reading and writing: column block after column block, each by rows."""
+    """[N, F] float32 inside a file that is open for reading and writing: column block after
+    column block, each by rows.
+    """
 
     def __init__(self, descriptor: int, shape: tuple[int, int], width: int, start: int = 0) -> None:
         """Lay a matrix into a file.
@@ -27,7 +29,7 @@ class ColumnBlocks:
         """Write consecutive rows from row `low` on, [n, F] float32."""
         n, f = self.shape
         for at in range(0, f, self.width):
-            block = np.ascontiguousarray(x[:, at:at + self.width])
+            block = np.ascontiguousarray(x[:, at : at + self.width])
             _write(self._file, block, self._start + 4 * (n * at + low * block.shape[1]))
 
     def write_columns(self, at: int, z: Array) -> None:
@@ -42,7 +44,7 @@ class ColumnBlocks:
         """Gather rows [low, high) from all column blocks, [n, F]."""
         out = np.empty((high - low, self.shape[1]), np.float32)
         for at in range(0, self.shape[1], self.width):
-            out[:, at:at + self.width] = self._read(at, low, high)
+            out[:, at : at + self.width] = self._read(at, low, high)
         return out
 
     def _read(self, at: int, low: int, high: int) -> Array:
@@ -53,7 +55,9 @@ class ColumnBlocks:
         while len(left):
             got = os.preadv(self._file, [left], offset)
             if not got:
-                raise TaamctlError("a scratch file ended early", "free some space, then run the same command again")
+                raise TaamctlError(
+                    "a scratch file ended early", "free some space, then run the same command again"
+                )
             left, offset = left[got:], offset + got
         return out
 

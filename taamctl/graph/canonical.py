@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
-def adjacency_from_edges(source: Array, target: Array, num_nodes: int, name: str) -> tuple[CSR, tuple[str, ...]]:
-    """Build the binary adjacency of a directed edge list; row v holds the sources of the edges that end in v.
+def adjacency_from_edges(
+    source: Array, target: Array, num_nodes: int, name: str
+) -> tuple[CSR, tuple[str, ...]]:
+    """Build the binary adjacency of a directed edge list; row v holds the sources of the edges that
+    end in v.
 
     Args:
         source, target: [E] integers of any width.
@@ -35,12 +38,17 @@ def adjacency_from_edges(source: Array, target: Array, num_nodes: int, name: str
     for ids in (source, target):
         if len(ids) and (int(ids.min()) < 0 or int(ids.max()) >= num_nodes):
             at = int(np.flatnonzero((ids < 0) | (ids >= num_nodes))[0])
-            raise TaamctlError(f"{name}: edge {at} is ({source[at]}, {target[at]}) but node ids run from 0 to {num_nodes - 1}",
-                               "check that the edge list and the node table come from the same graph")
+            raise TaamctlError(
+                f"{name}: edge {at} is ({source[at]}, {target[at]}) but node ids run from 0 to "
+                f"{num_nodes - 1}",
+                "check that the edge list and the node table come from the same graph",
+            )
     import scipy.sparse as sp
 
     ends = target.astype(np.int32, copy=False), source.astype(np.int32, copy=False)
-    made = sp.coo_matrix((np.ones(len(source), np.int8), ends), shape=(num_nodes, num_nodes)).tocsr()  # sorted, each pair once
+    made = sp.coo_matrix(
+        (np.ones(len(source), np.int8), ends), shape=(num_nodes, num_nodes)
+    ).tocsr()  # sorted, each pair once
     dropped = len(source) - made.nnz
     notes = (f"{dropped:,} duplicate edges dropped",) if dropped else ()
     return _pattern(made), notes
@@ -48,7 +56,12 @@ def adjacency_from_edges(source: Array, target: Array, num_nodes: int, name: str
 
 def _pattern(m: sp.csr_matrix) -> CSR:
     """Return where a canonical scipy matrix has entries, whatever they are."""
-    return CSR(m.indptr.astype(np.int64), m.indices.astype(np.int32, copy=False), None, (int(m.shape[0]), int(m.shape[1])))
+    return CSR(
+        m.indptr.astype(np.int64),
+        m.indices.astype(np.int32, copy=False),
+        None,
+        (int(m.shape[0]), int(m.shape[1])),
+    )
 
 
 def _ids(values: Array, name: str) -> Array:
@@ -64,12 +77,16 @@ def to_scipy(matrix: CSR, dtype: Any = np.float32) -> sp.csr_matrix:
     """Return `matrix` as a scipy CSR matrix; entries without a stored value are 1."""
     import scipy.sparse as sp
 
-    data = np.ones(matrix.nnz, dtype) if matrix.data is None else matrix.data.astype(dtype, copy=False)
+    data = (
+        np.ones(matrix.nnz, dtype) if matrix.data is None else matrix.data.astype(dtype, copy=False)
+    )
     return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def from_scipy(matrix: Any, *, binary: bool = False) -> CSR:
-    """Return a scipy sparse matrix as canonical CSR: sorted, duplicates summed, explicit zeros dropped, float32."""
+    """Return a scipy sparse matrix as canonical CSR: sorted, duplicates summed, explicit zeros
+    dropped, float32.
+    """
     import scipy.sparse as sp
 
     m = sp.csr_matrix(matrix, copy=True)
@@ -77,14 +94,24 @@ def from_scipy(matrix: Any, *, binary: bool = False) -> CSR:
     m.eliminate_zeros()
     m.sort_indices()
     data = None if binary else m.data.astype(np.float32)
-    return CSR(m.indptr.astype(np.int64), m.indices.astype(np.int32), data, (int(m.shape[0]), int(m.shape[1])))
+    return CSR(
+        m.indptr.astype(np.int64),
+        m.indices.astype(np.int32),
+        data,
+        (int(m.shape[0]), int(m.shape[1])),
+    )
 
 
 def transpose(matrix: CSR) -> CSR:
     """Return the transpose of a binary matrix, rows sorted."""
     m = to_scipy(matrix, np.int8).T.tocsr()
     m.sort_indices()
-    return CSR(m.indptr.astype(np.int64), m.indices.astype(np.int32), None, (matrix.shape[1], matrix.shape[0]))
+    return CSR(
+        m.indptr.astype(np.int64),
+        m.indices.astype(np.int32),
+        None,
+        (matrix.shape[1], matrix.shape[0]),
+    )
 
 
 def symmetrise(adjacency: CSR) -> CSR:
@@ -98,16 +125,27 @@ def permute_nodes(graph: NodeGraph, order: Array) -> NodeGraph:
     m = to_scipy(graph.adjacency, np.int8)[order][:, order]
     x = graph.features
     features = x[order] if isinstance(x, np.ndarray) else from_scipy(to_scipy(x)[order])
-    per_node = {name: None if values is None else values[order]
-                for name in ("part", "time", "node_id") for values in (getattr(graph.given, name),)}
-    return NodeGraph(graph.name, from_scipy(m, binary=True), features, graph.labels[order], graph.class_names, graph.notes,
-                     replace(graph.given, **per_node))
+    per_node = {
+        name: None if values is None else values[order]
+        for name in ("part", "time", "node_id")
+        for values in (getattr(graph.given, name),)
+    }
+    return NodeGraph(
+        graph.name,
+        from_scipy(m, binary=True),
+        features,
+        graph.labels[order],
+        graph.class_names,
+        graph.notes,
+        replace(graph.given, **per_node),
+    )
 
 
 def reader_order(adjacency: CSR) -> Array:
     """Return the node order that DGL's readers use: reverse Cuthill-McKee on the edges as stored.
 
-    Source: dgl.reorder_graph(node_permute_algo="rcmk"), which calls the same scipy routine on the out-adjacency.
+    Source: dgl.reorder_graph(node_permute_algo="rcmk"), which calls the same scipy routine on the
+    out-adjacency.
     """
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -115,7 +153,9 @@ def reader_order(adjacency: CSR) -> Array:
 
 
 class FeatureHash:
-    """A sha256 over features that come in consecutive row blocks: the same however the rows are cut."""
+    """A sha256 over features that come in consecutive row blocks: the same however the rows are
+    cut.
+    """
 
     def __init__(self) -> None:
         self._parts = {name: hashlib.sha256() for name in ("dense", "lengths", "indices", "data")}
@@ -124,15 +164,20 @@ class FeatureHash:
     def update(self, block: Array | CSR) -> None:
         """Add rows, [n, F] float32 or CSR."""
         self._rows, self._columns = self._rows + block.shape[0], block.shape[1]
-        arrays = {"dense": block} if isinstance(block, np.ndarray) else {
-            "lengths": np.diff(block.indptr), "indices": block.indices, "data": block.data}
+        arrays = (
+            {"dense": block}
+            if isinstance(block, np.ndarray)
+            else {"lengths": np.diff(block.indptr), "indices": block.indices, "data": block.data}
+        )
         for name, array in arrays.items():
             if array is not None:
                 self._parts[name].update(np.ascontiguousarray(array).data)
 
     def hexdigest(self) -> str:
         """Return the hash of the rows so far."""
-        whole = f"{self._rows} {self._columns} " + " ".join(part.hexdigest() for part in self._parts.values())
+        whole = f"{self._rows} {self._columns} " + " ".join(
+            part.hexdigest() for part in self._parts.values()
+        )
         return hashlib.sha256(whole.encode()).hexdigest()
 
 
@@ -144,7 +189,9 @@ def feature_hash(features: Array | CSR) -> str:
 
 
 def content_hash(graph: NodeGraph) -> str:
-    """Return a sha256 over the graph's edges, features and labels: the same whichever file layout they came from."""
+    """Return a sha256 over the graph's edges, features and labels: the same whichever file
+    layout they came from.
+    """
     digest = hashlib.sha256()
     x = graph.features
     parts = (x,) if isinstance(x, np.ndarray) else (x.indptr, x.indices, x.data)

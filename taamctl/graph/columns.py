@@ -1,4 +1,6 @@
-"""What the columns of a table of nodes or of edges mean, by option or by their names; the cells as numbers, times, tasks."""
+"""What the columns of a table of nodes or of edges mean, by option or by their names; the cells
+as numbers, times, tasks.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,45 @@ from taamctl.graph.tables import Table
 
 # the usual names, best first, as `plain` spells them
 ID = ("id", "nodeid", "nid", "node", "vertex", "vertexid", "uid", "name", "index", "idx")
-LABEL = ("label", "labels", "class", "y", "classid", "classlabel", "nodelabel", "category", "target", "subject", "community")
+LABEL = (
+    "label",
+    "labels",
+    "class",
+    "y",
+    "classid",
+    "classlabel",
+    "nodelabel",
+    "category",
+    "target",
+    "subject",
+    "community",
+)
 TIME = ("time", "timestamp", "date", "datetime")
 PART = ("part", "split")
 TASK = ("task", "taskid")
-ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("sourceid", "targetid"), ("srcid", "dstid"), ("fromnodeid", "tonodeid"),
-        ("fromid", "toid"), ("u", "v"), ("id1", "id2"), ("node1", "node2"), ("head", "tail"), ("citing", "cited"))
+ENDS = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("sourceid", "targetid"),
+    ("srcid", "dstid"),
+    ("fromnodeid", "tonodeid"),
+    ("fromid", "toid"),
+    ("u", "v"),
+    ("id1", "id2"),
+    ("node1", "node2"),
+    ("head", "tail"),
+    ("citing", "cited"),
+)
 NAMED = 10  # features that an import names
 EMPTY = MISSING - {"-1", "-1.0"}  # what stands for no number: -1 is one, and no label
-MASKS = {"trainmask": "train", "valmask": "val", "validmask": "val", "validationmask": "val", "testmask": "test"}
+MASKS = {
+    "trainmask": "train",
+    "valmask": "val",
+    "validmask": "val",
+    "validationmask": "val",
+    "testmask": "test",
+}
 
 
 @dataclass(frozen=True)
@@ -65,12 +97,16 @@ def named(name: str, names: Sequence[str], where: str, option: str) -> str:
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
         shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        raise TaamctlError(f"{where}: --{option} {name}: there is no such column; there are: {shown}",
-                           f"did you mean {near[0]!r}?" if near else "")
+        raise TaamctlError(
+            f"{where}: --{option} {name}: there is no such column; there are: {shown}",
+            f"did you mean {near[0]!r}?" if near else "",
+        )
     return name
 
 
-def matching(patterns: Sequence[str], names: Sequence[str], where: str, option: str) -> tuple[str, ...]:
+def matching(
+    patterns: Sequence[str], names: Sequence[str], where: str, option: str
+) -> tuple[str, ...]:
     """Return the names that are one of `patterns` or match one, in their own order.
 
     Raises:
@@ -83,23 +119,34 @@ def matching(patterns: Sequence[str], names: Sequence[str], where: str, option: 
 
 
 def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
-    """Return what the columns of a node table mean: first by option, then by name; all others are features.
+    """Return what the columns of a node table mean: first by option, then by name; all others are
+    features.
 
     Raises:
         TaamctlError: an option names a column that is not there.
     """
     ignored = matching(options.ignore, names, where, "ignore")
     chosen_features = matching(options.features, names, where, "features")
-    spelled = tuple(n for n in options.features if n in names)  # a pattern leaves what means something else alone
+    spelled = tuple(
+        n for n in options.features if n in names
+    )  # a pattern leaves what means something else alone
     found: dict[str, str] = {}
     chosen = {kind: getattr(options, kind) for kind in ("id", "label", "time", "part", "task")}
     for kind, name in chosen.items():
         if name:
             found[kind] = named(name, names, where, kind)
             refuse_both(name, spelled, where, kind)
-    for kind, words in (("id", ID), ("label", LABEL), ("time", TIME), ("part", PART), ("task", TASK)):
+    for kind, words in (
+        ("id", ID),
+        ("label", LABEL),
+        ("time", TIME),
+        ("part", PART),
+        ("task", TASK),
+    ):
         if kind not in found:
-            found[kind] = guess((n for n in names if n not in (*ignored, *spelled, *found.values())), words)
+            found[kind] = guess(
+                (n for n in names if n not in (*ignored, *spelled, *found.values())), words
+            )
     free = [n for n in names if n not in (*ignored, *spelled, *found.values())]
     masks = {} if found["part"] else {MASKS[plain(n)]: n for n in free if plain(n) in MASKS}
     used = {*found.values(), *masks.values(), *ignored}
@@ -111,22 +158,38 @@ def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
 
 
 def without_meaning(table: Table, chosen: Roles, options: ImportOptions) -> tuple[str, ...]:
-    """Return the columns that neither an option nor a usual name gives a meaning, in their order."""
-    meant = {chosen.id, chosen.label, chosen.time, chosen.part, chosen.task, *chosen.masks.values(), *chosen.ignored, *options.features}
+    """Return the columns that neither an option nor a usual name gives a meaning, in their
+    order.
+    """
+    meant = {
+        chosen.id,
+        chosen.label,
+        chosen.time,
+        chosen.part,
+        chosen.task,
+        *chosen.masks.values(),
+        *chosen.ignored,
+        *options.features,
+    }
     return tuple(name for name in table.columns if name not in meant)
 
 
 def refuse_both(name: str, features: Sequence[str], where: str, kind: str) -> None:
-    """Refuse a column that is to be a feature and something else: a class among the features would be learned from itself.
+    """Refuse a column that is to be a feature and something else: a class among the features would
+    be learned from itself.
 
     Raises:
         TaamctlError: it is.
     """
     if name in features:
-        raise TaamctlError(f"{where}: {name!r} is named by --features and by --{kind}", "it can be one of them")
+        raise TaamctlError(
+            f"{where}: {name!r} is named by --features and by --{kind}", "it can be one of them"
+        )
 
 
-def edge_ends(names: Sequence[str], options: ImportOptions, where: str = "") -> tuple[str, str] | None:
+def edge_ends(
+    names: Sequence[str], options: ImportOptions, where: str = ""
+) -> tuple[str, str] | None:
     """Return the columns of an edge's two ends, or None where the names do not tell."""
     if options.source or options.target:
         if options.source in names and options.target in names:
@@ -143,33 +206,74 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
     """Return what a node table says, without edges.
 
     Args:
-        features_elsewhere: another file holds the features; columns without a meaning are left out, and said.
+        features_elsewhere: another file holds the features; columns without a meaning are left out,
+            and said.
 
     Raises:
-        TaamctlError: a feature that is no number, a time that is none, a class with two tasks, a node in two masks.
+        TaamctlError: a feature that is no number, a time that is none, a class with two tasks, a
+            node in two masks.
     """
     names, where = list(table.columns), table.where
     r, cell = roles(names, options, where), table.columns
     counting = numbers_of_rows(cell, [n for n in r.features if n not in options.features])
     r = replace(r, features=tuple(n for n in r.features if n not in counting))
-    notes = [f"{where}: " + "; ".join([*(f"{kind} from {getattr(r, kind)!r}" for kind in ("id", "label", "time", "part", "task")
-                                         if getattr(r, kind)), *([f"part from {', '.join(r.masks.values())}"] if r.masks else []),
-                                       *([] if features_elsewhere else [f"{len(r.features):,} columns of features"])])]
-    left = [n for n in names if n not in (r.id, r.label, r.time, r.part, r.task, *r.masks.values())
-            and (features_elsewhere or n not in r.features)]
+    notes = [
+        f"{where}: "
+        + "; ".join(
+            [
+                *(
+                    f"{kind} from {getattr(r, kind)!r}"
+                    for kind in ("id", "label", "time", "part", "task")
+                    if getattr(r, kind)
+                ),
+                *([f"part from {', '.join(r.masks.values())}"] if r.masks else []),
+                *([] if features_elsewhere else [f"{len(r.features):,} columns of features"]),
+            ]
+        )
+    ]
+    left = [
+        n
+        for n in names
+        if n not in (r.id, r.label, r.time, r.part, r.task, *r.masks.values())
+        and (features_elsewhere or n not in r.features)
+    ]
     if left:
-        notes.append(f"{where}: columns not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}")
-    notes += [f"{where}: {n!r} counts the nodes (every number once) and is left out; --features with its name takes it" for n in counting]
+        notes.append(
+            f"{where}: columns not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}"
+        )
+    notes += [
+        f"{where}: {n!r} counts the nodes (every number once) and is left out; --features with its "
+        "name takes it"
+        for n in counting
+    ]
     if not r.label:
         notes.append(f"{where}: no column is called {', '.join(LABEL[:4])}, ...; --label names one")
     if not r.id:
         notes.append(f"{where}: no id column: nodes are numbered by their rows from 0")
-    raw = RawGraph(where, (), (), None, cell[r.label] if r.label else None, cell[r.id] if r.id else None, notes=tuple(notes))
+    raw = RawGraph(
+        where,
+        (),
+        (),
+        None,
+        cell[r.label] if r.label else None,
+        cell[r.id] if r.id else None,
+        notes=tuple(notes),
+    )
     if not features_elsewhere:
         x, spelled = features_of(cell, r.features, where)
-        shown = ", ".join(r.features[:NAMED]) + (f", and {len(r.features) - NAMED:,} more" if len(r.features) > NAMED else "")
-        raw = replace(raw, features=x, feature_names=spelled, notes=(
-            *raw.notes, *([f"{where}: features: {shown}"] if r.features else []), *like_ids(cell, r.features, where)))
+        shown = ", ".join(r.features[:NAMED]) + (
+            f", and {len(r.features) - NAMED:,} more" if len(r.features) > NAMED else ""
+        )
+        raw = replace(
+            raw,
+            features=x,
+            feature_names=spelled,
+            notes=(
+                *raw.notes,
+                *([f"{where}: features: {shown}"] if r.features else []),
+                *like_ids(cell, r.features, where),
+            ),
+        )
     if r.time:
         time, said = times(cell[r.time], where, r.time)
         raw = replace(raw, time=time, notes=(*raw.notes, *said))
@@ -183,7 +287,9 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
     return raw
 
 
-def features_of(cell: dict[str, Array], names: Sequence[str], where: str) -> tuple[Array, tuple[str, ...]]:
+def features_of(
+    cell: dict[str, Array], names: Sequence[str], where: str
+) -> tuple[Array, tuple[str, ...]]:
     """Return the columns `names` side by side, and a name for every feature.
 
     Raises:
@@ -195,7 +301,9 @@ def features_of(cell: dict[str, Array], names: Sequence[str], where: str) -> tup
         block = numbers(cell[name], where, name)
         block = block[:, None] if block.ndim == 1 else block
         blocks.append(block)
-        spelled += [name] if block.shape[1] == 1 else [f"{name}[{i}]" for i in range(block.shape[1])]
+        spelled += (
+            [name] if block.shape[1] == 1 else [f"{name}[{i}]" for i in range(block.shape[1])]
+        )
     return np.hstack(blocks) if blocks else np.zeros((rows, 0), np.float32), tuple(spelled)
 
 
@@ -217,9 +325,11 @@ def numbers(column: Array, where: str, name: str) -> Array:
                 raise ValueError(text)
             out[at] = float({"true": "1", "false": "0"}.get(text.lower(), text))
         except ValueError:
-            raise TaamctlError(f"{where}: column {name!r} holds {text!r} at row {at[0]}, which is no number",
-                               f"leave it out with --ignore {quoted(name)}, choose with --features, or say what it is: --label "
-                               f"{quoted(name)}") from None
+            raise TaamctlError(
+                f"{where}: column {name!r} holds {text!r} at row {at[0]}, which is no number",
+                f"leave it out with --ignore {quoted(name)}, choose with --features, or say what "
+                f"it is: --label {quoted(name)}",
+            ) from None
     return out
 
 
@@ -229,16 +339,30 @@ def truths(column: Array, where: str, name: str) -> Array:
     Raises:
         TaamctlError: a cell that is neither true nor false.
     """
-    words = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False, "": False, "nan": False, "none": False}
+    words = {
+        "true": True,
+        "1": True,
+        "1.0": True,
+        "false": False,
+        "0": False,
+        "0.0": False,
+        "": False,
+        "nan": False,
+        "none": False,
+    }
     text = [str(v).strip().lower() for v in column.tolist()]
     wrong = next((row for row, t in enumerate(text) if t not in words), None)
     if wrong is not None:
-        raise TaamctlError(f"{where}: the mask {name!r} holds {text[wrong]!r} at row {wrong}", "a mask holds true and false, or 1 and 0")
+        raise TaamctlError(
+            f"{where}: the mask {name!r} holds {text[wrong]!r} at row {wrong}",
+            "a mask holds true and false, or 1 and 0",
+        )
     return np.array([words[t] for t in text], bool)
 
 
 def times(column: Array, where: str, name: str) -> tuple[Array, tuple[str, ...]]:
-    """Return times as [N] float64, NaN where there is none, and a note where they were dates: seconds since 1970.
+    """Return times as [N] float64, NaN where there is none, and a note where they were dates:
+    seconds since 1970.
 
     Raises:
         TaamctlError: a cell that is neither a number nor an ISO date.
@@ -254,11 +378,23 @@ def times(column: Array, where: str, name: str) -> tuple[Array, tuple[str, ...]]
     try:
         return np.array([np.nan if t is None else float(t) for t in text], np.float64), ()
     except ValueError:
-        dates = pd.to_datetime(pd.Series(text, dtype=object), format="ISO8601", utc=True, errors="coerce")
-    wrong = next((row for row, (t, bad) in enumerate(zip(text, dates.isna(), strict=True)) if t is not None and bad), None)
+        dates = pd.to_datetime(
+            pd.Series(text, dtype=object), format="ISO8601", utc=True, errors="coerce"
+        )
+    wrong = next(
+        (
+            row
+            for row, (t, bad) in enumerate(zip(text, dates.isna(), strict=True))
+            if t is not None and bad
+        ),
+        None,
+    )
     if wrong is not None:
-        raise TaamctlError(f"{where}: the time {text[wrong]!r} at row {wrong} is neither a number nor a date such as 2026-01-31",
-                           f"mend it, leave it empty, or --ignore {quoted(name)}")
+        raise TaamctlError(
+            f"{where}: the time {text[wrong]!r} at row {wrong} is neither a number nor a date such "
+            "as 2026-01-31",
+            f"mend it, leave it empty, or --ignore {quoted(name)}",
+        )
     return _seconds(dates), (f"{where}: dates of {name!r} taken as seconds since 1970, UTC",)
 
 
@@ -276,16 +412,27 @@ def tasks_of_nodes(labels: Any, tasks: Any, where: str, name: str) -> dict[str, 
         TaamctlError: no labels, a class without a task, or one with two.
     """
     if labels is None:
-        raise TaamctlError(f"{where}: tasks in {name!r}, but no labels that they belong to", "--label names the column of the classes")
+        raise TaamctlError(
+            f"{where}: tasks in {name!r}, but no labels that they belong to",
+            "--label names the column of the classes",
+        )
     found: dict[str, Any] = {}
-    for row, (label, task) in enumerate(zip(np.asarray(labels).ravel().tolist(), np.asarray(tasks).ravel().tolist(), strict=True)):
+    for row, (label, task) in enumerate(
+        zip(np.asarray(labels).ravel().tolist(), np.asarray(tasks).ravel().tolist(), strict=True)
+    ):
         c, t = str(label).strip(), str(task).strip()
         if c.lower() in MISSING:
             continue
         if t.lower() in MISSING:
-            raise TaamctlError(f"{where}: no task in {name!r} at row {row}, whose class is {c!r}", "every node of a class states its task")
+            raise TaamctlError(
+                f"{where}: no task in {name!r} at row {row}, whose class is {c!r}",
+                "every node of a class states its task",
+            )
         if found.setdefault(c, t) != t:
-            raise TaamctlError(f"{where}: class {c!r} has the tasks {found[c]} and {t} (row {row})", "a class arrives once, with one task")
+            raise TaamctlError(
+                f"{where}: class {c!r} has the tasks {found[c]} and {t} (row {row})",
+                "a class arrives once, with one task",
+            )
     return found
 
 
@@ -297,36 +444,58 @@ def tasks_of_table(table: Table) -> dict[str, Any]:
     """
     names = list(table.columns)
     if len(names) < 2:
-        raise TaamctlError(f"{table.where} has one column, expected class and task", "or name what stands between them with --delimiter")
+        raise TaamctlError(
+            f"{table.where} has one column, expected class and task",
+            "or name what stands between them with --delimiter",
+        )
     of_class = guess(names, LABEL) or names[0]
     of_task = guess(names, TASK) or next(n for n in names if n != of_class)
     return tasks_of_nodes(table.columns[of_class], table.columns[of_task], table.where, of_task)
 
 
 def parts_of_table(table: Table, node_id: Any, n: int) -> Array:
-    """Return the part of every node, as words, from a table of ids and parts; nodes that it leaves out get none.
+    """Return the part of every node, as words, from a table of ids and parts; nodes that it leaves
+    out get none.
 
     Raises:
         TaamctlError: fewer than two columns, an unknown id, a node with two parts.
     """
     names = list(table.columns)
     if len(names) < 2:
-        raise TaamctlError(f"{table.where} has one column, expected id and part", "or name what stands between them with --delimiter")
+        raise TaamctlError(
+            f"{table.where} has one column, expected id and part",
+            "or name what stands between them with --delimiter",
+        )
     of_id = guess(names, ID) or names[0]
     of_part = guess(names, PART) or next(n for n in names if n != of_id)
-    row_of = {str(v).strip(): i for i, v in enumerate(range(n) if node_id is None else np.asarray(node_id).tolist())}
+    row_of = {
+        str(v).strip(): i
+        for i, v in enumerate(range(n) if node_id is None else np.asarray(node_id).tolist())
+    }
     out: list[str] = [""] * n
-    for row, (node, word) in enumerate(zip(table.columns[of_id].tolist(), table.columns[of_part].tolist(), strict=True)):
+    for row, (node, word) in enumerate(
+        zip(table.columns[of_id].tolist(), table.columns[of_part].tolist(), strict=True)
+    ):
         name, part = str(node).strip(), str(word).strip().lower()
         if part not in PART_WORDS and part not in ("0", "1", "2", *MISSING):
-            raise TaamctlError(f"{table.where}: the part {word!r} at row {row} is none of {', '.join(PARTS)}",
-                               "leave it empty for a node of no part")
+            raise TaamctlError(
+                f"{table.where}: the part {word!r} at row {row} is none of {', '.join(PARTS)}",
+                "leave it empty for a node of no part",
+            )
         if name not in row_of:
-            raise TaamctlError(f"{table.where}: row {row} is about the node {name!r}, which the graph lacks", "ids must be spelled alike")
+            raise TaamctlError(
+                f"{table.where}: row {row} is about the node {name!r}, which the graph lacks",
+                "ids must be spelled alike",
+            )
         before = out[row_of[name]]
         if before and PART_WORDS.get(before, before) != PART_WORDS.get(part, part):
-            raise TaamctlError(f"{table.where}: the node {name!r} is in {before} and in {part} (row {row})", "a node belongs to one part")
+            raise TaamctlError(
+                f"{table.where}: the node {name!r} is in {before} and in {part} (row {row})",
+                "a node belongs to one part",
+            )
         out[row_of[name]] = part
     if not any(out):
-        raise TaamctlError(f"{table.where} gives no node a part", f"a part is one of {', '.join(PARTS)}")
+        raise TaamctlError(
+            f"{table.where} gives no node a part", f"a part is one of {', '.join(PARTS)}"
+        )
     return np.array(out, object)

@@ -12,7 +12,9 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph.node_ids import WHOLE
 
-Hint = Callable[[Any, Any], str]  # sources and targets -> what to do where some of them are no node's name; may be empty
+Hint = Callable[
+    [Any, Any], str
+]  # sources and targets -> what to do where some of them are no node's name; may be empty
 
 
 @dataclass(frozen=True)
@@ -38,22 +40,40 @@ def checked(node_id: Any, n: int, where: str) -> Names:
         TaamctlError: a node without a name, a name that stands twice, not as many names as nodes.
     """
     ids = _text(node_id)
-    nameless = next((row for row, v in enumerate(np.asarray(node_id).tolist()) if v is None or v != v or not str(v).strip()), None)
+    nameless = next(
+        (
+            row
+            for row, v in enumerate(np.asarray(node_id).tolist())
+            if v is None or v != v or not str(v).strip()
+        ),
+        None,
+    )
     if nameless is not None:
-        raise TaamctlError(f"{where}: the node at row {nameless} has no id", "every node has one; name it, or drop the row")
+        raise TaamctlError(
+            f"{where}: the node at row {nameless} has no id",
+            "every node has one; name it, or drop the row",
+        )
     if len(ids) != n:
-        raise TaamctlError(f"{where}: {len(ids):,} node ids but {n:,} rows of features", "every node needs one id and one feature row")
+        raise TaamctlError(
+            f"{where}: {len(ids):,} node ids but {n:,} rows of features",
+            "every node needs one id and one feature row",
+        )
     order = np.argsort(ids, kind="stable")
     ranked = ids[order]
     twice = np.flatnonzero(ranked[1:] == ranked[:-1])
     if len(twice):
         first, second = order[twice[0]], order[twice[0] + 1]
-        raise TaamctlError(f"{where}: the node id {str(ranked[twice[0]])!r} stands twice, at rows {first} and {second}",
-                           "a node has one row; join or drop the second")
+        raise TaamctlError(
+            f"{where}: the node id {str(ranked[twice[0]])!r} stands twice, at rows {first} and "
+            f"{second}",
+            "a node has one row; join or drop the second",
+        )
     return Names(ids, order)
 
 
-def by_name(source: Array, target: Array, names: Names, where: str, hint: Hint | None) -> tuple[Array, Array]:
+def by_name(
+    source: Array, target: Array, names: Names, where: str, hint: Hint | None
+) -> tuple[Array, Array]:
     """Return ends that are names as rows, int64.
 
     Raises:
@@ -62,17 +82,27 @@ def by_name(source: Array, target: Array, names: Names, where: str, hint: Hint |
     texts = (_text(source), _text(target))
     found, missing = _places(names, texts)
     if missing[0].any() or missing[1].any():
-        alike = _as_numbers(names.text, *texts)  # 007, 7.0 and 7 are one id where all ids are numbers
+        alike = _as_numbers(
+            names.text, *texts
+        )  # 007, 7.0 and 7 are one id where all ids are numbers
         if alike is not None:
-            found, missing = _places(Names(alike[0], np.argsort(alike[0], kind="stable")), alike[1:])
-    unknown = sorted({str(v) for ends, lost in zip(texts, missing, strict=True) for v in ends[lost].tolist()})
+            found, missing = _places(
+                Names(alike[0], np.argsort(alike[0], kind="stable")), alike[1:]
+            )
+    unknown = sorted(
+        {str(v) for ends, lost in zip(texts, missing, strict=True) for v in ends[lost].tolist()}
+    )
     if unknown:
         some = ", ".join(repr(u) for u in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
         first = int((missing[0] | missing[1]).argmax())
         better = hint(source, target) if hint is not None else ""
-        raise TaamctlError(f"{where}: {len(unknown):,} nodes stand in the edges only ({some}; first at edge {first}); "
-                           f"the node table has {len(names.text):,}", better or "add their rows to the node table, or leave their edges "
-                           "out; spell ids alike (--id names their column)")
+        raise TaamctlError(
+            f"{where}: {len(unknown):,} nodes stand in the edges only ({some}; first at edge "
+            f"{first}); the node table has {len(names.text):,}",
+            better
+            or "add their rows to the node table, or leave their edges "
+            "out; spell ids alike (--id names their column)",
+        )
     return found[0], found[1]
 
 
@@ -93,17 +123,27 @@ def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Arr
     Raises:
         TaamctlError: an end that is no whole number from 0 to n - 1.
     """
-    if all(ends.dtype.kind in "US" for ends in (source, target)) and (alike := _as_numbers(source, target)) is not None:
+    if (
+        all(ends.dtype.kind in "US" for ends in (source, target))
+        and (alike := _as_numbers(source, target)) is not None
+    ):
         source, target = (ends.astype(np.int64) for ends in alike)
     for ends in (source, target):
-        if ends.dtype.kind not in "iu" and (ends.dtype.kind != "f" or (np.isfinite(ends) & (ends != np.floor(ends))).any()):
-            raise TaamctlError(f"{where}: edge ids are {ends.dtype}, expected whole numbers",
-                               "without node ids edges name rows: 0, 1, ...; --id says which column holds the ids")
+        if ends.dtype.kind not in "iu" and (
+            ends.dtype.kind != "f" or (np.isfinite(ends) & (ends != np.floor(ends))).any()
+        ):
+            raise TaamctlError(
+                f"{where}: edge ids are {ends.dtype}, expected whole numbers",
+                "without node ids edges name rows: 0, 1, ...; --id says which column holds the ids",
+            )
     wrong = ~((source >= 0) & (source < n) & (target >= 0) & (target < n))  # NaN too
     if wrong.any():
         at, count = int(wrong.argmax()), int(wrong.sum())
-        raise TaamctlError(f"{where}: edge {at} is ({source[at]}, {target[at]}), but {n:,} nodes have features, numbered 0 to {n - 1}; "
-                           f"{count:,} edges name others", "check that edges and features come from the same graph; numbers count from 0")
+        raise TaamctlError(
+            f"{where}: edge {at} is ({source[at]}, {target[at]}), but {n:,} nodes have features, "
+            f"numbered 0 to {n - 1}; {count:,} edges name others",
+            "check that edges and features come from the same graph; numbers count from 0",
+        )
     return source.astype(np.int64), target.astype(np.int64)
 
 
@@ -114,15 +154,25 @@ def _text(values: Any) -> Array:
         raw = np.char.decode(raw, "utf-8", "replace")
     if raw.dtype.kind == "f" and np.isfinite(raw).all() and (raw == np.floor(raw)).all():
         raw = raw.astype(np.int64)
-    return np.array([str(v).strip() for v in raw.tolist()], dtype=np.str_) if len(raw) else np.zeros(0, np.str_)
+    return (
+        np.array([str(v).strip() for v in raw.tolist()], dtype=np.str_)
+        if len(raw)
+        else np.zeros(0, np.str_)
+    )
 
 
 def _as_numbers(*texts: Array) -> list[Array] | None:
-    """Return ids in the one spelling that whole numbers have; None where one of them is no whole number, or two become one."""
+    """Return ids in the one spelling that whole numbers have; None where one of them is no whole
+    number, or two become one.
+    """
     made = []
     for text in texts:
         found = [WHOLE.fullmatch(str(t).strip()) for t in text.tolist()]
         if not all(found):
             return None
-        made.append(np.array([str(int(m[1])) for m in found if m], np.str_) if found else np.zeros(0, np.str_))
+        made.append(
+            np.array([str(int(m[1])) for m in found if m], np.str_)
+            if found
+            else np.zeros(0, np.str_)
+        )
     return made if len(np.unique(made[0])) == len(np.unique(texts[0])) else None

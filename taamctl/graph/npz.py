@@ -1,6 +1,8 @@
-"""Read graphs stored with the gnn-benchmark keys: adj_*, attr_*, labels in one .npz, never unpickling anything.
+"""Read graphs stored with the gnn-benchmark keys: adj_*, attr_*, labels in one .npz, never
+unpickling anything.
 
-Source: Shchur et al. 2018, "Pitfalls of Graph Neural Network Evaluation", whose repository set the key names.
+Source: Shchur et al. 2018, "Pitfalls of Graph Neural Network Evaluation", whose repository set the
+key names.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ _DENSE = "attr_matrix"
 _OPTIONAL = (*_SPARSE, _DENSE, "class_names", "unlabelled_idx")
 
 
-def read_arrays(stream: IO[bytes], where: str, wanted: tuple[str, ...],
-                optional: tuple[str, ...] = ()) -> dict[str, Array]:
-    """Return the arrays `wanted`, and those of `optional` that are there, from an .npz; other keys are not touched.
+def read_arrays(
+    stream: IO[bytes], where: str, wanted: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, Array]:
+    """Return the arrays `wanted`, and those of `optional` that are there, from an .npz; other keys
+    are not touched.
 
     Raises:
         TaamctlError: the file is broken, a wanted key is missing, or an array is a pickled object.
@@ -34,12 +38,18 @@ def read_arrays(stream: IO[bytes], where: str, wanted: tuple[str, ...],
     with reading(where), np.load(stream, allow_pickle=False) as archive:
         missing = [key for key in wanted if key not in archive.files]
         if missing:
-            raise TaamctlError(f"{where}: no array called {missing[0]}; there are: {', '.join(sorted(archive.files))}")
+            raise TaamctlError(
+                f"{where}: no array called {missing[0]}; there are: "
+                f"{', '.join(sorted(archive.files))}"
+            )
         return {key: archive[key] for key in (*wanted, *optional) if key in archive.files}
 
 
-def read_npz(name: str, stream: IO[bytes], where: str, class_names: tuple[str, ...] = ()) -> NodeGraph:
-    """Return the graph of a gnn-benchmark .npz, nodes in file order, edges as stored (row -> column), binary.
+def read_npz(
+    name: str, stream: IO[bytes], where: str, class_names: tuple[str, ...] = ()
+) -> NodeGraph:
+    """Return the graph of a gnn-benchmark .npz, nodes in file order, edges as stored (row ->
+    column), binary.
 
     Args:
         name: data set name.
@@ -83,8 +93,10 @@ def _features(arrays: dict[str, Array], where: str) -> CSR:
     if _DENSE in arrays:
         return from_scipy(sp.csr_matrix(np.asarray(arrays[_DENSE], np.float32)))
     if any(key not in arrays for key in _SPARSE):
-        raise TaamctlError(f"{where} holds edges and labels but features are missing ({', '.join(_SPARSE)})",
-                           "get the full file; without features there is nothing to propagate")
+        raise TaamctlError(
+            f"{where} holds edges and labels but features are missing ({', '.join(_SPARSE)})",
+            "get the full file; without features there is nothing to propagate",
+        )
     return from_scipy(_feature_matrix(arrays, where))
 
 
@@ -96,18 +108,30 @@ def _feature_matrix(arrays: dict[str, Array], where: str) -> sp.csr_matrix:
     wrong = np.flatnonzero((columns < 0) | (columns >= shape[1]))
     if len(wrong):
         row = int(np.searchsorted(indptr, wrong[0], side="right")) - 1
-        raise TaamctlError(f"{where}: feature column {columns[wrong[0]]} at row {row}, "
-                           f"but columns run from 0 to {shape[1] - 1}")
-    return sp.csr_matrix((data.astype(np.float32), columns, indptr), shape=tuple(int(s) for s in shape))
+        raise TaamctlError(
+            f"{where}: feature column {columns[wrong[0]]} at row {row}, "
+            f"but columns run from 0 to {shape[1] - 1}"
+        )
+    return sp.csr_matrix(
+        (data.astype(np.float32), columns, indptr), shape=tuple(int(s) for s in shape)
+    )
 
 
-def check_rows(indptr: Array, columns: Array, data: Array, shape: Array, where: str, prefix: str) -> None:
+def check_rows(
+    indptr: Array, columns: Array, data: Array, shape: Array, where: str, prefix: str
+) -> None:
     """Refuse compressed rows that contradict themselves."""
     if shape.shape != (2,) or indptr.shape != (int(shape[0]) + 1,):
-        raise TaamctlError(f"{where}: {prefix}_indptr has shape {indptr.shape} but {prefix}_shape is {shape.tolist()}")
+        raise TaamctlError(
+            f"{where}: {prefix}_indptr has shape {indptr.shape} but {prefix}_shape is "
+            f"{shape.tolist()}"
+        )
     fits = int(indptr[0]) == 0 and int(indptr[-1]) == len(columns) == len(data)
     if not fits or (np.diff(indptr) < 0).any():
-        raise TaamctlError(f"{where}: {prefix}_indptr does not fit {len(columns)} column ids and {len(data)} values")
+        raise TaamctlError(
+            f"{where}: {prefix}_indptr does not fit {len(columns)} column ids and {len(data)} "
+            "values"
+        )
 
 
 def _class_names(arrays: dict[str, Array], labels: Array) -> tuple[str, ...]:

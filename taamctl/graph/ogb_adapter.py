@@ -1,8 +1,9 @@
 """Read OGB's raw folders through ogb's own reader: the only module that imports ogb.
 
-Traps that this module steps around: importing ogb starts a thread that looks for updates (so the module `outdated` is
-kept from loading), its data set classes ask questions on stdin and download by themselves (so only the raw reader is
-used), and its cached pickle cannot be loaded a second time under torch >= 2.6 (so it is never touched).
+Traps that this module steps around: importing ogb starts a thread that looks for updates (so the
+module `outdated` is kept from loading), its data set classes ask questions on stdin and download by
+themselves (so only the raw reader is used), and its cached pickle cannot be loaded a second time
+under torch >= 2.6 (so it is never touched).
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph, parts_from_masks
 from taamctl.graph.raw import clean_labels, dense_features, reading
 
-CSV_FILES = ("edge.csv.gz", "node-feat.csv.gz", "node-label.csv.gz", "num-node-list.csv.gz", "num-edge-list.csv.gz")
+CSV_FILES = (
+    "edge.csv.gz",
+    "node-feat.csv.gz",
+    "node-label.csv.gz",
+    "num-node-list.csv.gz",
+    "num-edge-list.csv.gz",
+)
 BINARY_FILES = ("data.npz", "node-label.npz")
 SPLIT_FILES = {"train": "train.csv.gz", "val": "valid.csv.gz", "test": "test.csv.gz"}
 
@@ -42,7 +49,10 @@ def flags(dataset: str) -> dict[str, str]:
     """
     spec = importlib.util.find_spec("ogb")
     if spec is None or not spec.submodule_search_locations:
-        raise TaamctlError(f"reading {dataset} needs the package ogb, which is missing", "install ogb 1.3.6 or newer")
+        raise TaamctlError(
+            f"reading {dataset} needs the package ogb, which is missing",
+            "install ogb 1.3.6 or newer",
+        )
     table = Path(next(iter(spec.submodule_search_locations))) / "nodeproppred" / "master.csv"
     with reading(str(table)), table.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
@@ -51,12 +61,15 @@ def flags(dataset: str) -> dict[str, str]:
     return {row[""]: row[dataset] for row in rows}
 
 
-def read_ogb(name: str, dataset: str, folder: Path, where: str, class_names: tuple[str, ...]) -> NodeGraph:
+def read_ogb(
+    name: str, dataset: str, folder: Path, where: str, class_names: tuple[str, ...]
+) -> NodeGraph:
     """Return the graph of an OGB raw folder, csv or binary, nodes in file order.
 
     Args:
         name: our data set name.
-        dataset: OGB's name; its `add_inverse_edge` flag decides whether every edge also counts backwards.
+        dataset: OGB's name; its `add_inverse_edge` flag decides whether every edge also counts
+            backwards.
         folder: the folder called `raw`.
         where: what to call it in messages.
         class_names: C names.
@@ -71,25 +84,33 @@ def read_ogb(name: str, dataset: str, folder: Path, where: str, class_names: tup
     adjacency, notes = adjacency_from_edges(source, target, int(raw["num_nodes"]), name)
     features, feature_notes = dense_features(raw["node_feat"], where)
     y, label_notes = clean_labels(labels, where)
-    return NodeGraph(name, adjacency, features, y, class_names, (*notes, *feature_notes, *label_notes))
+    return NodeGraph(
+        name, adjacency, features, y, class_names, (*notes, *feature_notes, *label_notes)
+    )
 
 
 def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
-    """Return what a folder called raw says, or the folder that holds it; nothing is asked of ogb's own table of data sets.
+    """Return what a folder called raw says, or the folder that holds it; nothing is asked of ogb's
+    own table of data sets.
 
-    Times are the nodes' years, where it has them; parts are those of the folder `split` beside it, edges as they are stored.
+    Times are the nodes' years, where it has them; parts are those of the folder `split` beside it,
+    edges as they are stored.
 
     Args:
         paths: one folder.
         options: `part` names one of several splits, `add_inverse` counts every edge backwards too.
 
     Raises:
-        TaamctlError: as `read_ogb`; several splits and none of them named, or a split that does not fit the nodes.
+        TaamctlError: as `read_ogb`; several splits and none of them named, or a split that does not
+            fit the nodes.
     """
     folder = only(paths, "what OGB writes")
     if not folder.is_dir():
         raise TaamctlError(f"{folder} is no folder", "name the folder called raw that OGB writes")
-    if not any((folder / files[0]).is_file() for files in (CSV_FILES, BINARY_FILES)) and (folder / "raw").is_dir():
+    if (
+        not any((folder / files[0]).is_file() for files in (CSV_FILES, BINARY_FILES))
+        and (folder / "raw").is_dir()
+    ):
         folder = folder / "raw"
     where = str(folder)
     raw, labels = _read_folder(folder, where)
@@ -102,27 +123,52 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         notes = (*notes, f"{where}: features of the edges not read")
     n = int(raw["num_nodes"])
     if len(raw["node_feat"]) != n:
-        raise TaamctlError(f"{where}: {len(raw['node_feat']):,} feature rows for {n:,} nodes", "every node needs one row")
+        raise TaamctlError(
+            f"{where}: {len(raw['node_feat']):,} feature rows for {n:,} nodes",
+            "every node needs one row",
+        )
     time = _years(folder, where)
     part, said = _parts(folder, options.part, n)
     notes = (*notes, *((f"{where}: time from node_year",) if time is not None else ()), *said)
-    return RawGraph(where, source, target, raw["node_feat"], labels, part=part, time=time, notes=notes, by_row=True)
+    return RawGraph(
+        where,
+        source,
+        target,
+        raw["node_feat"],
+        labels,
+        part=part,
+        time=time,
+        notes=notes,
+        by_row=True,
+    )
 
 
 def _parts(folder: Path, wanted: str, n: int) -> tuple[Array | None, tuple[str, ...]]:
-    """Return [N] parts as a split beside a folder called raw gives them, and which split that is; None where there is none."""
+    """Return [N] parts as a split beside a folder called raw gives them, and which split that
+    is; None where there is none.
+    """
     folder = folder.resolve()
     beside = folder.parent / "split"
-    splits = {p.name: p for p in sorted(beside.glob("*")) if any((p / f).is_file() for f in SPLIT_FILES.values())}
+    splits = {
+        p.name: p
+        for p in sorted(beside.glob("*"))
+        if any((p / f).is_file() for f in SPLIT_FILES.values())
+    }
     if folder.name != "raw":
         splits = {}  # its neighbours may be about anything
     if wanted and wanted not in splits:
-        raise TaamctlError(f"{folder}: --part {wanted}: there is no such split; there are: {', '.join(splits) or 'none'}",
-                           f"a split is a folder in {beside} that holds {', '.join(SPLIT_FILES.values())}")
+        raise TaamctlError(
+            f"{folder}: --part {wanted}: there is no such split; there are: "
+            f"{', '.join(splits) or 'none'}",
+            f"a split is a folder in {beside} that holds {', '.join(SPLIT_FILES.values())}",
+        )
     if not splits:
         return None, ()
     if len(splits) > 1 and not wanted:
-        raise TaamctlError(f"{beside} holds the splits {', '.join(splits)}, expected one", "name the one that is meant with --part")
+        raise TaamctlError(
+            f"{beside} holds the splits {', '.join(splits)}, expected one",
+            "name the one that is meant with --part",
+        )
     chosen = splits[wanted or next(iter(splits))]
     _require(chosen, str(chosen), tuple(SPLIT_FILES.values()))
     masks = {}
@@ -139,8 +185,11 @@ def _rows(path: Path, n: int) -> Array:
         rows = np.array([int(line) for line in stream.read().split()], np.int64)
     outside = np.flatnonzero((rows < 0) | (rows >= n))
     if len(outside):
-        raise TaamctlError(f"{path}: row {outside[0]} names the node {rows[outside[0]]}, but {n:,} nodes are numbered 0 to {n - 1}",
-                           "the split belongs to another graph; take it away or get it again")
+        raise TaamctlError(
+            f"{path}: row {outside[0]} names the node {rows[outside[0]]}, but {n:,} nodes are "
+            f"numbered 0 to {n - 1}",
+            "the split belongs to another graph; take it away or get it again",
+        )
     return rows
 
 
@@ -149,10 +198,16 @@ def _years(folder: Path, where: str) -> Array | None:
 
     with reading(f"{where}/node_year"):
         if (folder / "node_year.csv.gz").is_file():
-            return np.asarray(pd.read_csv(folder / "node_year.csv.gz", header=None).to_numpy()[:, 0], np.float64)
+            return np.asarray(
+                pd.read_csv(folder / "node_year.csv.gz", header=None).to_numpy()[:, 0], np.float64
+            )
         if (folder / BINARY_FILES[0]).is_file():
             with np.load(folder / BINARY_FILES[0], allow_pickle=False) as archive:
-                return np.asarray(archive["node_year"], np.float64).ravel() if "node_year" in archive.files else None
+                return (
+                    np.asarray(archive["node_year"], np.float64).ravel()
+                    if "node_year" in archive.files
+                    else None
+                )
     return None
 
 
@@ -175,7 +230,10 @@ def _read_folder(folder: Path, where: str) -> tuple[dict[str, Any], Array]:
 def _require(folder: Path, where: str, names: tuple[str, ...]) -> None:
     for name in names:
         if not (folder / name).is_file():
-            raise TaamctlError(f"{where}: {name} is missing", "the folder is incomplete; delete it and get it again")
+            raise TaamctlError(
+                f"{where}: {name} is missing",
+                "the folder is incomplete; delete it and get it again",
+            )
 
 
 def _read_csv(folder: Path) -> tuple[dict[str, Any], Array]:

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """Which column, attribute or key of the files means what; an empty name is guessed from the usual ones.
+    """Which column, attribute or key of the files means what; an empty name is guessed from the
+    usual ones.
 
     Attributes:
         id: the nodes' names.
         label: the nodes' classes.
-        features: names, or patterns such as `word_*`, of the features; empty: all columns that mean nothing else.
+        features: names, or patterns such as `word_*`, of the features; empty: all columns that mean
+            nothing else.
         ignore: names or patterns of what is not read.
         source, target: the ends of an edge.
         time: when a node appeared: numbers, or dates as ISO 8601 writes them.
         part: train, val or test.
         task: the task that a node's class arrives with.
         delimiter: what stands between the cells of a text table.
-        ends: what the ends of edges are: `rows` (row numbers from 0) or `ids` (names of nodes); empty: told from the format and the values.
+        ends: what the ends of edges are: `rows` (row numbers from 0) or `ids` (names of nodes);
+            empty: told from the format and the values.
         add_inverse: every edge counts backwards too, for folders that say so elsewhere.
         nan: `refuse` features that are not finite, or take them as `zero`.
     """

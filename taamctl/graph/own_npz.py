@@ -24,17 +24,22 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     """Return what the arrays say; nothing is unpickled.
 
     Raises:
-        TaamctlError: damaged, an array that is a pickled object, or no features or edges among the arrays.
+        TaamctlError: damaged, an array that is a pickled object, or no features or edges among the
+            arrays.
     """
     path = only(paths, "an .npz file")
     where = str(path)
     with opened(path) as stream:
         if not stream.read(6).startswith((b"PK", b"\x93NUMPY")):
-            raise TaamctlError(f"{where} is no .npz file, whatever its name says", "--format names another format")
+            raise TaamctlError(
+                f"{where} is no .npz file, whatever its name says", "--format names another format"
+            )
     with opened(path) as stream, reading(where), np.load(stream, allow_pickle=False) as archive:
         if not hasattr(archive, "files"):
-            raise TaamctlError(f"{where} holds one array, expected several with names",
-                               "save them with np.savez(path, x=..., edge_index=..., y=...)")
+            raise TaamctlError(
+                f"{where} holds one array, expected several with names",
+                "save them with np.savez(path, x=..., edge_index=..., y=...)",
+            )
         arrays: dict[str, Any] = {key: _array(archive, key, where) for key in archive.files}
     names = tuple(str(n) for n in arrays.pop("class_names", np.zeros(0)).ravel().tolist())
     unlabelled = arrays.pop("unlabelled_idx", None)
@@ -54,7 +59,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         arrays = {k: v for k, v in arrays.items() if k.removeprefix("attr_") not in _PARTS}
     elif "attr_matrix" in arrays:
         arrays["features"] = arrays.pop("attr_matrix")
-    raw = replace(from_arrays(arrays, options, where, ends, nodes, by_row=ends is not None), class_names=names)
+    raw = replace(
+        from_arrays(arrays, options, where, ends, nodes, by_row=ends is not None), class_names=names
+    )
     if unlabelled is not None and raw.labels is not None:
         with reading(where):
             labels = np.array(raw.labels, np.int64 if raw.labels.dtype.kind in "iu" else np.float64)
@@ -69,15 +76,19 @@ def _array(archive: Any, key: str, where: str) -> Any:
     except ValueError as error:
         if "allow_pickle" not in str(error):
             raise
-        raise TaamctlError(f"{where}: the array {key!r} holds Python objects, which are not unpickled",
-                           "save text as np.array(names, dtype=str), and leave other objects out") from error
+        raise TaamctlError(
+            f"{where}: the array {key!r} holds Python objects, which are not unpickled",
+            "save text as np.array(names, dtype=str), and leave other objects out",
+        ) from error
 
 
 def _require(arrays: dict[str, Any], prefix: str, where: str) -> None:
     lacking = [f"{prefix}_{part}" for part in _PARTS if f"{prefix}_{part}" not in arrays]
     if lacking:
-        raise TaamctlError(f"{where}: no array called {lacking[0]}; there are: {', '.join(sorted(arrays))}",
-                           f"a sparse matrix is saved as {', '.join(f'{prefix}_{part}' for part in _PARTS)}")
+        raise TaamctlError(
+            f"{where}: no array called {lacking[0]}; there are: {', '.join(sorted(arrays))}",
+            f"a sparse matrix is saved as {', '.join(f'{prefix}_{part}' for part in _PARTS)}",
+        )
 
 
 def _sparse(arrays: dict[str, Any], where: str) -> Any:
@@ -87,6 +98,9 @@ def _sparse(arrays: dict[str, Any], where: str) -> Any:
     wrong = np.flatnonzero((indices < 0) | (indices >= shape[1]))
     if len(wrong):
         row = int(np.searchsorted(indptr, wrong[0], side="right")) - 1
-        raise TaamctlError(f"{where}: feature column {indices[wrong[0]]} at row {row}, but columns run from 0 to {shape[1] - 1}",
-                           "the file contradicts itself; write it again")
+        raise TaamctlError(
+            f"{where}: feature column {indices[wrong[0]]} at row {row}, but columns run from 0 to "
+            f"{shape[1] - 1}",
+            "the file contradicts itself; write it again",
+        )
     return sp.csr_matrix((data, indices, indptr), shape=tuple(int(s) for s in shape))

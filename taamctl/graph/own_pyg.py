@@ -1,7 +1,9 @@
-"""What torch.save wrote: PyG's Data and TemporalData, or a dict of tensors. An allow-list decides what the file may construct.
+"""What torch.save wrote: PyG's Data and TemporalData, or a dict of tensors.
 
-PyG itself is not needed: its classes become inert stand-ins that only keep their state. Nothing that the file names is looked up
-unless it is on the list, so a file cannot run code.
+An allow-list decides what the file may construct.
+
+PyG itself is not needed: its classes become inert stand-ins that only keep their state. Nothing
+that the file names is looked up unless it is on the list, so a file cannot run code.
 """
 
 from __future__ import annotations
@@ -28,10 +30,26 @@ from taamctl.graph.raw import reading
 from taamctl.graph.tables import require_file
 
 CONVERT = "convert it where torch_geometric is installed: torch.save(data.to_dict(), path)"
-_TORCH = {"torch._utils": ("_rebuild_tensor_v2", "_rebuild_parameter", "_rebuild_sparse_tensor"),
-          "torch.serialization": ("_get_layout",),
-          "torch": ("Size", "device", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
-                    "bool", "strided", "sparse_coo")}
+_TORCH = {
+    "torch._utils": ("_rebuild_tensor_v2", "_rebuild_parameter", "_rebuild_sparse_tensor"),
+    "torch.serialization": ("_get_layout",),
+    "torch": (
+        "Size",
+        "device",
+        "int8",
+        "uint8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "bool",
+        "strided",
+        "sparse_coo",
+    ),
+}
 _BUILTINS = ("set", "frozenset", "slice", "list", "dict", "tuple", "int", "float", "bool", "str")
 _OURS = ("torch_geometric.data", "torch_geometric.data.")
 EVENTS = ("src", "dst", "t")
@@ -53,10 +71,13 @@ class StandIn:
 
 
 def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
-    """Return what a Data, a TemporalData or a dict of tensors says. Times of a TemporalData's nodes: their first event.
+    """Return what a Data, a TemporalData or a dict of tensors says.
+
+    Times of a TemporalData's nodes: their first event.
 
     Raises:
-        TaamctlError: damaged, several graphs or types of nodes, or a file that asks for anything that is not on the list.
+        TaamctlError: damaged, several graphs or types of nodes, or a file that asks for anything
+            that is not on the list.
     """
     path = only(paths, "what torch.save writes")
     where = str(path)
@@ -74,15 +95,26 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     if all(key in arrays for key in EVENTS) and "edge_index" not in arrays:
         return _events(arrays, options, where, notes)
     if "edge_index" not in arrays and "adj_t" in kept:
-        raise TaamctlError(f"{where} holds its edges as adj_t", "save them as edge_index, so without T.ToSparseTensor()")
-    return from_arrays(arrays, options, where, nodes=int(nodes) if isinstance(nodes, int) else None, notes=notes, by_row=True)
+        raise TaamctlError(
+            f"{where} holds its edges as adj_t",
+            "save them as edge_index, so without T.ToSparseTensor()",
+        )
+    return from_arrays(
+        arrays,
+        options,
+        where,
+        nodes=int(nodes) if isinstance(nodes, int) else None,
+        notes=notes,
+        by_row=True,
+    )
 
 
 def load(path: Path) -> Any:
     """Return what torch.save wrote, PyG's objects as stand-ins.
 
     Raises:
-        TaamctlError: damaged, written before torch 1.6, compiled code, or a name that is not on the list.
+        TaamctlError: damaged, written before torch 1.6, compiled code, or a name that is not on the
+            list.
     """
     import torch
 
@@ -90,21 +122,30 @@ def load(path: Path) -> Any:
     where = str(path)
     with reading(where):
         if not zipfile.is_zipfile(path):
-            raise TaamctlError(f"{where} is not what torch.save writes since torch 1.6, or is truncated", "save it again with torch.save")
+            raise TaamctlError(
+                f"{where} is not what torch.save writes since torch 1.6, or is truncated",
+                "save it again with torch.save",
+            )
         with zipfile.ZipFile(path) as archive:
             members = [name.rpartition("/")[2] for name in archive.namelist()]
         if "constants.pkl" in members or "data.pkl" not in members:
-            raise TaamctlError(f"{where} holds no saved object, or compiled code", "save the data itself: torch.save(data, path)")
+            raise TaamctlError(
+                f"{where} holds no saved object, or compiled code",
+                "save the data itself: torch.save(data, path)",
+            )
         refused: list[str] = []
         reader = SimpleNamespace(Unpickler=_restricted(refused), load=None, __name__="restricted")
         try:
-            # not weights_only, which knows no stand-ins: everything that is looked up passes `_restricted`
+            # not weights_only, which knows no stand-ins: everything that is looked up passes
+            # `_restricted`
             return torch.load(path, map_location="cpu", pickle_module=reader, weights_only=False)
         except pickle.UnpicklingError as error:
             if refused:
-                raise TaamctlError(f"{where}: refused to construct {refused[0]}; only tensors, arrays, plain containers and "
-                                   "torch_geometric.data belong there",
-                                   f"do not trust a file that you did not write; else {CONVERT}") from error
+                raise TaamctlError(
+                    f"{where}: refused to construct {refused[0]}; only tensors, arrays, plain "
+                    "containers and torch_geometric.data belong there",
+                    f"do not trust a file that you did not write; else {CONVERT}",
+                ) from error
             raise
 
 
@@ -115,7 +156,9 @@ def _latin1(text: str, encoding: str) -> bytes:
 
 
 def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
-    """Return an unpickler that looks up what is on the list, makes stand-ins for PyG's classes, and puts other names into `refused`."""
+    """Return an unpickler that looks up what is on the list, makes stand-ins for PyG's classes,
+    and puts other names into `refused`.
+    """
     classes: dict[str, type[StandIn]] = {}
 
     class Restricted(pickle.Unpickler):
@@ -127,7 +170,10 @@ def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
                 return super().find_class(module, name)
             if (module, name) == ("collections", "OrderedDict"):
                 return collections.OrderedDict
-            if (module, name) == ("_codecs", "encode"):  # how old protocols spell the bytes of an array
+            if (module, name) == (
+                "_codecs",
+                "encode",
+            ):  # how old protocols spell the bytes of an array
                 return _latin1
             found = numpy_allowed(module, name)
             if found is None:
@@ -140,20 +186,34 @@ def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
 
 def _contents(loaded: Any, where: str) -> Mapping[str, Any]:
     """Return the graph's tensors by their keys, wherever this version of PyG keeps them."""
-    if isinstance(loaded, (tuple, list)) and loaded and isinstance(loaded[0], (StandIn, dict)):  # a data set's processed file
+    if (
+        isinstance(loaded, (tuple, list)) and loaded and isinstance(loaded[0], (StandIn, dict))
+    ):  # a data set's processed file
         slices = loaded[1] if len(loaded) > 1 else None
-        sizes = [len(v) - 1 for v in slices.values() if hasattr(v, "__len__")] if isinstance(slices, dict) else []
+        sizes = (
+            [len(v) - 1 for v in slices.values() if hasattr(v, "__len__")]
+            if isinstance(slices, dict)
+            else []
+        )
         graphs = max(sizes) if sizes else len(loaded) if isinstance(loaded, list) else 1
         if graphs > 1:
-            raise TaamctlError(f"{where} holds {graphs} graphs, expected one", "save the one that is meant: torch.save(dataset[0], path)")
+            raise TaamctlError(
+                f"{where} holds {graphs} graphs, expected one",
+                "save the one that is meant: torch.save(dataset[0], path)",
+            )
         loaded = loaded[0]
     if isinstance(loaded, dict) and "_global_store" in loaded:
-        raise TaamctlError(f"{where} holds several types of nodes, expected one", "save data.to_homogeneous()")
+        raise TaamctlError(
+            f"{where} holds several types of nodes, expected one", "save data.to_homogeneous()"
+        )
     if isinstance(loaded, StandIn):
         kind = type(loaded).__name__
         state = loaded.state if isinstance(loaded.state, dict) else {}
         if "_node_store_dict" in state or kind == "HeteroData":
-            raise TaamctlError(f"{where} holds several types of nodes ({kind}), expected one", "save data.to_homogeneous()")
+            raise TaamctlError(
+                f"{where} holds several types of nodes ({kind}), expected one",
+                "save data.to_homogeneous()",
+            )
         store = state.get("_store")
         if isinstance(store, StandIn) and isinstance(store.state, dict):
             state = store.state.get("_mapping", store.state)
@@ -161,7 +221,11 @@ def _contents(loaded: Any, where: str) -> Mapping[str, Any]:
             state = state["_mapping"]
         loaded = {k: v for k, v in state.items() if not str(k).startswith("_") and v is not None}
     if not isinstance(loaded, dict) or not loaded or not all(isinstance(k, str) for k in loaded):
-        raise TaamctlError(f"{where} holds {type(loaded).__name__}, expected a Data, a TemporalData or a dict of tensors", CONVERT)
+        raise TaamctlError(
+            f"{where} holds {type(loaded).__name__}, expected a Data, a TemporalData or a dict of "
+            "tensors",
+            CONVERT,
+        )
     return loaded
 
 
@@ -174,7 +238,10 @@ def _array(value: Any) -> Any:
         if value.layout == torch.sparse_coo:
             import scipy.sparse as sp
 
-            indices, entries = value._indices().numpy(), value._values().numpy()  # scipy checks that they lie inside, torch does not
+            indices, entries = (
+                value._indices().numpy(),
+                value._values().numpy(),
+            )  # scipy checks that they lie inside, torch does not
             if len(indices) != 2 or entries.ndim != 1:
                 return None
             return sp.coo_matrix((entries, tuple(indices)), shape=tuple(value.shape)).tocsr()
@@ -183,44 +250,88 @@ def _array(value: Any) -> Any:
         return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":
         return value
-    if isinstance(value, (list, tuple)) and value and all(isinstance(v, (str, int, float)) for v in value):
+    if (
+        isinstance(value, (list, tuple))
+        and value
+        and all(isinstance(v, (str, int, float)) for v in value)
+    ):
         return np.array(value)
     return None
 
 
-def _events(arrays: dict[str, Any], options: ImportOptions, where: str, notes: tuple[str, ...]) -> RawGraph:
+def _events(
+    arrays: dict[str, Any], options: ImportOptions, where: str, notes: tuple[str, ...]
+) -> RawGraph:
     """Return a graph of events: every event is an edge, a node appears with its first one."""
     source, target, time = (np.asarray(arrays.pop(key)).ravel() for key in EVENTS)
     message = arrays.pop("msg", None)
     if not len(source) == len(target) == len(time):
-        raise TaamctlError(f"{where}: {len(source):,} sources, {len(target):,} targets and {len(time):,} times",
-                           "every event has each of them")
-    if any(e.dtype.kind not in "iu" for e in (source, target)) or (len(source) and min(source.min(), target.min()) < 0):
-        at = next((int(i) for e in (source, target) if e.dtype.kind in "iu" for i in np.flatnonzero(e < 0)), 0)
-        raise TaamctlError(f"{where}: edge {at} is ({source[at]}, {target[at]}), but nodes are numbered 0, 1, ...",
-                           "src and dst hold whole numbers")
+        raise TaamctlError(
+            f"{where}: {len(source):,} sources, {len(target):,} targets and {len(time):,} times",
+            "every event has each of them",
+        )
+    if any(e.dtype.kind not in "iu" for e in (source, target)) or (
+        len(source) and min(source.min(), target.min()) < 0
+    ):
+        at = next(
+            (
+                int(i)
+                for e in (source, target)
+                if e.dtype.kind in "iu"
+                for i in np.flatnonzero(e < 0)
+            ),
+            0,
+        )
+        raise TaamctlError(
+            f"{where}: edge {at} is ({source[at]}, {target[at]}), but nodes are numbered 0, 1, ...",
+            "src and dst hold whole numbers",
+        )
     if not len(source):
         raise TaamctlError(f"{where} holds no event", "check how it was written")
     n = int(max(source.max(), target.max())) + 1
-    rows = next((len(arrays[k]) for k in (*options.features, guess([k for k in arrays if k != "y"], ("x", "feat", "features")))
-                 if k in arrays), n)
+    rows = next(
+        (
+            len(arrays[k])
+            for k in (
+                *options.features,
+                guess([k for k in arrays if k != "y"], ("x", "feat", "features")),
+            )
+            if k in arrays
+        ),
+        n,
+    )
     if n > rows:  # before anything is made for that many
         at = int(np.argmax(np.maximum(source, target)))
-        raise TaamctlError(f"{where}: edge {at} is ({source[at]}, {target[at]}), but {rows:,} nodes have features",
-                           "number the nodes 0, 1, ..., in the order of their features")
+        raise TaamctlError(
+            f"{where}: edge {at} is ({source[at]}, {target[at]}), but {rows:,} nodes have features",
+            "number the nodes 0, 1, ..., in the order of their features",
+        )
     if guess([k for k in arrays if k != "y"], ("x", "feat", "features")) or options.features:
         said = (f"{where}: msg not read",) if message is not None else ()
     elif message is not None and len(message) == len(source):
-        arrays["x"], said = _means(source, target, np.asarray(message), n), (f"{where}: features are the means of the nodes' events (msg)",)
+        arrays["x"], said = (
+            _means(source, target, np.asarray(message), n),
+            (f"{where}: features are the means of the nodes' events (msg)",),
+        )
     else:
-        raise TaamctlError(f"{where} holds neither x nor msg, so no features", "put node features [N, F] into data.x, or messages into msg")
+        raise TaamctlError(
+            f"{where} holds neither x nor msg, so no features",
+            "put node features [N, F] into data.x, or messages into msg",
+        )
     label = options.label or guess(arrays, LABEL)
     if label in arrays and len(arrays[label]) != n and len(arrays[label]) == len(source):
         if options.label:
-            raise TaamctlError(f"{where}: {label} has {len(source):,} labels, one per event; there are {n:,} nodes",
-                               "put the nodes' labels into another key, and name it with --label")
+            raise TaamctlError(
+                f"{where}: {label} has {len(source):,} labels, one per event; there are {n:,} "
+                "nodes",
+                "put the nodes' labels into another key, and name it with --label",
+            )
         del arrays[label]
-        said = (*said, f"{where}: {label} labels events, not nodes: not read; --label KEY names labels of nodes")
+        said = (
+            *said,
+            f"{where}: {label} labels events, not nodes: not read; --label KEY names labels of "
+            "nodes",
+        )
     raw = from_arrays(arrays, options, where, (source, target), notes=(*notes, *said), by_row=True)
     if raw.time is not None:
         return raw
@@ -229,7 +340,11 @@ def _events(arrays: dict[str, Any], options: ImportOptions, where: str, notes: t
     for ends in (source, target):
         np.fmin.at(first, ends, time.astype(np.float64))
     first[np.isinf(first)] = np.nan
-    return replace(raw, time=first[:rows], notes=(*raw.notes, f"{where}: a node's time is that of its first event"))
+    return replace(
+        raw,
+        time=first[:rows],
+        notes=(*raw.notes, f"{where}: a node's time is that of its first event"),
+    )
 
 
 def _means(source: Array, target: Array, message: Array, n: int) -> Array:

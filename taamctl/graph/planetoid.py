@@ -1,7 +1,9 @@
-"""Read the Planetoid files (ind.NAME.allx, ...): pickles, so an allow-list decides what they may construct.
+"""Read the Planetoid files (ind.NAME.allx, ...): pickles, so an allow-list decides what they may
+construct.
 
-Source: Yang, Cohen, Salakhutdinov 2016, "Revisiting Semi-Supervised Learning with Graph Embeddings"; the node order is
-that of every Planetoid reader: the rows of `allx`, then the test nodes at the ids that `test.index` gives them.
+Source: Yang, Cohen, Salakhutdinov 2016, "Revisiting Semi-Supervised Learning with Graph
+Embeddings"; the node order is that of every Planetoid reader: the rows of `allx`, then the test
+nodes at the ids that `test.index` gives them.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ _ALLOWED = {
 
 
 class _ArrayUnpickler(pickle.Unpickler):
-    """Construct arrays, sparse matrices, lists and defaultdicts; refuse every other name before it is looked up."""
+    """Construct arrays, sparse matrices, lists and defaultdicts; refuse every other name before
+    it is looked up.
+    """
 
     def __init__(self, stream: IO[bytes], where: str) -> None:
         super().__init__(stream, encoding="latin1")
@@ -47,14 +51,18 @@ class _ArrayUnpickler(pickle.Unpickler):
         """Return the object that `module.name` stands for, if it is on the list."""
         found = allowed(module, name)
         if found is None:
-            raise TaamctlError(f"{self._where}: refused to construct {module}.{name}; "
-                               "only arrays and lists belong there",
-                               "do not trust this file; delete it and get it from its publisher")
+            raise TaamctlError(
+                f"{self._where}: refused to construct {module}.{name}; "
+                "only arrays and lists belong there",
+                "do not trust this file; delete it and get it from its publisher",
+            )
         return found
 
 
 def allowed(module: str, name: str) -> Any:
-    """Return the object that `module.name` of a pickle stands for, or None where it is not on the list of arrays and lists."""
+    """Return the object that `module.name` of a pickle stands for, or None where it is not on
+    the list of arrays and lists.
+    """
     if (module, name) not in _ALLOWED:
         return None
     home, attribute = _ALLOWED[module, name]
@@ -67,7 +75,8 @@ def load_pickle(stream: IO[bytes], where: str) -> Any:
     """Return the array, sparse matrix or dict of lists in a Planetoid pickle.
 
     Raises:
-        TaamctlError: a broken file, or one that asks for anything else than arrays, lists and dicts.
+        TaamctlError: a broken file, or one that asks for anything else than arrays, lists and
+            dicts.
     """
     with reading(where):
         return _ArrayUnpickler(stream, where).load()
@@ -80,11 +89,13 @@ def load_index(stream: IO[bytes], where: str) -> Array:
 
 
 def assemble(name: str, parts: dict[str, Any], index: Array, where: str) -> NodeGraph:
-    """Put the parts into one graph: binary features and edges as given, nodes without a row all-zero and unlabelled.
+    """Put the parts into one graph: binary features and edges as given, nodes without a row
+    all-zero and unlabelled.
 
     Args:
         name: data set name.
-        parts: `allx` [n, F] and `tx` [m, F] sparse, `ally` [n, C] and `ty` [m, C] one-hot, `graph` {u: [v, ...]}.
+        parts: `allx` [n, F] and `tx` [m, F] sparse, `ally` [n, C] and `ty` [m, C] one-hot, `graph`
+            {u: [v, ...]}.
         index: [m] node id of every row of `tx`.
         where: the files, for messages.
     """
@@ -92,14 +103,18 @@ def assemble(name: str, parts: dict[str, Any], index: Array, where: str) -> Node
         rows = {part: int(parts[part].shape[0]) for part in ("allx", "ally", "tx", "ty")}
         known = rows["allx"]
         if rows["tx"] != len(index) or rows["ty"] != len(index) or rows["ally"] != known:
-            raise TaamctlError(f"{where}: the parts do not fit together: {len(index)} test ids, rows {rows}")
+            raise TaamctlError(
+                f"{where}: the parts do not fit together: {len(index)} test ids, rows {rows}"
+            )
         nodes = max(known, int(index.max()) + 1 if len(index) else 0)
         ids = np.concatenate([np.arange(known), index])
         labels = _labels(np.vstack([parts["ally"], parts["ty"]]), ids, nodes)
         features = _features(parts["allx"], parts["tx"], ids, nodes)
         lengths = [len(v) for v in parts["graph"].values()]
         source = np.repeat(np.fromiter(parts["graph"], np.int64, len(lengths)), lengths)
-        target = np.array([v for neighbours in parts["graph"].values() for v in neighbours], np.int64)
+        target = np.array(
+            [v for neighbours in parts["graph"].values() for v in neighbours], np.int64
+        )
         classes = int(parts["ally"].shape[1])
     adjacency, notes = adjacency_from_edges(source, target, nodes, name)
     missing = int((labels < 0).sum())
@@ -118,4 +133,6 @@ def _features(allx: Any, tx: Any, ids: Array, nodes: int) -> CSR:
     import scipy.sparse as sp
 
     rows = sp.vstack([allx, tx]).tocoo()
-    return from_scipy(sp.coo_matrix((rows.data, (ids[rows.row], rows.col)), shape=(nodes, rows.shape[1])))
+    return from_scipy(
+        sp.coo_matrix((rows.data, (ids[rows.row], rows.col)), shape=(nodes, rows.shape[1]))
+    )

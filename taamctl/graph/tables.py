@@ -1,4 +1,6 @@
-"""Tables as users keep them: CSV, TSV and Parquet, read into named columns; what the columns mean is decided elsewhere."""
+"""Tables as users keep them: CSV, TSV and Parquet, read into named columns; what the columns
+mean is decided elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,22 @@ from taamctl.graph.raw import reading
 DELIMITERS = ("\t", ",", ";", "|", " ")
 PARQUET = (".parquet", ".pq")
 _SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
-_EMPTY = ("", "nan", "NaN", "NAN", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "none", "<NA>", "?")
+_EMPTY = (
+    "",
+    "nan",
+    "NaN",
+    "NAN",
+    "NA",
+    "N/A",
+    "n/a",
+    "na",
+    "null",
+    "NULL",
+    "None",
+    "none",
+    "<NA>",
+    "?",
+)
 
 
 @dataclass(frozen=True)
@@ -71,22 +88,33 @@ def require_file(path: Path) -> None:
         TaamctlError: there is none.
     """
     if path.is_dir():
-        raise TaamctlError(f"{path} is a folder", "name the files in it; of folders, only those called raw that OGB writes are read")
+        raise TaamctlError(
+            f"{path} is a folder",
+            "name the files in it; of folders, only those called raw that OGB writes are read",
+        )
     if not path.exists():
-        raise TaamctlError(f"{path} is not there", "check the spelling, and the folder that the command runs in")
+        raise TaamctlError(
+            f"{path} is not there", "check the spelling, and the folder that the command runs in"
+        )
     with reading(str(path)):
         if not path.stat().st_size:
             raise TaamctlError(f"{path} is empty", "check how it was written")
 
 
-def read_table(path: Path, delimiter: str = "", has_header: Callable[[list[str]], bool] = lambda cells: True,
-               numeric: Callable[[Sequence[str]], Sequence[str]] = lambda names: ()) -> Table:
+def read_table(
+    path: Path,
+    delimiter: str = "",
+    has_header: Callable[[list[str]], bool] = lambda cells: True,
+    numeric: Callable[[Sequence[str]], Sequence[str]] = lambda names: (),
+) -> Table:
     """Return the columns of a text or Parquet table.
 
     Args:
-        delimiter: what stands between cells, or its name (tab, space, ...); empty: guessed from the first line.
+        delimiter: what stands between cells, or its name (tab, space, ...); empty: guessed from the
+            first line.
         has_header: tells from the first line's cells whether they are names.
-        numeric: chooses, among the names, the columns that are read as numbers where they hold nothing else.
+        numeric: chooses, among the names, the columns that are read as numbers where they hold
+            nothing else.
 
     Raises:
         TaamctlError: a broken file, rows longer than the header, a name that stands twice, no row.
@@ -107,7 +135,9 @@ def read_table(path: Path, delimiter: str = "", has_header: Callable[[list[str]]
         if twice is not None:
             raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
         stream.seek(0)
-        skip = lines if headed else lines - 1 if len(cells) > 1 else before  # in one column, a blank line is an empty cell
+        skip = (
+            lines if headed else lines - 1 if len(cells) > 1 else before
+        )  # in one column, a blank line is an empty cell
         frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path)
         _refuse_short(frame[names[-1]], stream, delimiter, len(names), skip, path)
     if not len(frame):
@@ -131,52 +161,90 @@ def _header(cells: list[str]) -> list[str]:
     return [c.strip() or f"Unnamed: {i}" for i, c in enumerate(cells)]
 
 
-def _refuse_short(last: Any, stream: IO[bytes], delimiter: str, width: int, skip: int, path: Path) -> None:
-    """Refuse a row with fewer cells than the header, which the parser takes for one whose last cells are empty.
+def _refuse_short(
+    last: Any, stream: IO[bytes], delimiter: str, width: int, skip: int, path: Path
+) -> None:
+    """Refuse a row with fewer cells than the header, which the parser takes for one whose last
+    cells are empty.
 
-    Only where the last column has empty cells is the file gone through once more; between blanks nothing tells the two apart.
+    Only where the last column has empty cells is the file gone through once more; between blanks
+    nothing tells the two apart.
     """
     if delimiter == " " or width == 1 or not (last.isna() | (last == "")).any():
         return
     stream.seek(0)
     text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
     try:
-        rows = (cells for cells in csv.reader(islice(text, skip, None), delimiter=delimiter) if len(cells) > 1 or "".join(cells).strip())
-        short = next(((row, len(cells)) for row, cells in enumerate(rows) if len(cells) < width), None)
+        rows = (
+            cells
+            for cells in csv.reader(islice(text, skip, None), delimiter=delimiter)
+            if len(cells) > 1 or "".join(cells).strip()
+        )
+        short = next(
+            ((row, len(cells)) for row, cells in enumerate(rows) if len(cells) < width), None
+        )
     except csv.Error as error:
         raise ValueError(str(error)) from error
     finally:
         text.detach()
     if short is not None:
-        raise TaamctlError(f"{path}: row {short[0]} has {short[1]} cells, but the header has {width}",
-                           "the file is cut off, or that row is; complete it")
+        raise TaamctlError(
+            f"{path}: row {short[0]} has {short[1]} cells, but the header has {width}",
+            "the file is cut off, or that row is; complete it",
+        )
 
 
-def _parse(stream: IO[bytes], delimiter: str, names: list[str], skip: int, numeric: set[str], path: Path) -> Any:
+def _parse(
+    stream: IO[bytes], delimiter: str, names: list[str], skip: int, numeric: set[str], path: Path
+) -> Any:
     import pandas as pd
 
     options: dict[str, Any] = {"sep": r"\s+"} if delimiter == " " else {"sep": delimiter}
     with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header would lose their ends
+        warnings.simplefilter(
+            "error", pd.errors.ParserWarning
+        )  # rows longer than the header would lose their ends
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
         try:
-            return pd.read_csv(stream, names=names, header=None, skiprows=skip, index_col=False, encoding="utf-8-sig", comment=None,
-                               dtype={n: object for n in names if n not in numeric}, keep_default_na=False,
-                               na_values={n: list(_EMPTY) for n in numeric}, low_memory=False, skip_blank_lines=len(names) > 1, **options)
+            return pd.read_csv(
+                stream,
+                names=names,
+                header=None,
+                skiprows=skip,
+                index_col=False,
+                encoding="utf-8-sig",
+                comment=None,
+                dtype={n: object for n in names if n not in numeric},
+                keep_default_na=False,
+                na_values={n: list(_EMPTY) for n in numeric},
+                low_memory=False,
+                skip_blank_lines=len(names) > 1,
+                **options,
+            )
         except pd.errors.EmptyDataError:
             return pd.DataFrame({n: [] for n in names})
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
             longer = isinstance(error, pd.errors.ParserWarning)
-            reason = "rows are longer" if longer else " ".join(str(error).replace("Error tokenizing data. C error:", "").split())
-            raise TaamctlError(f"{path} cannot be read: {reason}; its first row has {len(names)} cells",
-                               "every row has as many cells as the header; quote cells that hold the delimiter, or name it: "
-                               "--delimiter ';'") from error
+            reason = (
+                "rows are longer"
+                if longer
+                else " ".join(str(error).replace("Error tokenizing data. C error:", "").split())
+            )
+            raise TaamctlError(
+                f"{path} cannot be read: {reason}; its first row has {len(names)} cells",
+                "every row has as many cells as the header; quote cells that hold the delimiter, "
+                "or name it: --delimiter ';'",
+            ) from error
         except UnicodeDecodeError as error:
-            raise TaamctlError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}", "save it as UTF-8") from error
+            raise TaamctlError(
+                f"{path} is no UTF-8 text: {error.reason} at byte {error.start}", "save it as UTF-8"
+            ) from error
 
 
 def _first_row(stream: IO[bytes], delimiter: str) -> tuple[list[str], int, int]:
-    """Return the cells of the first row that is neither blank nor a comment, the lines up to its end, and those of comments before it."""
+    """Return the cells of the first row that is neither blank nor a comment, the lines up to its
+    end, and those of comments before it.
+    """
     text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
     before = 0
     try:
@@ -188,8 +256,11 @@ def _first_row(stream: IO[bytes], delimiter: str) -> tuple[list[str], int, int]:
                 return [c for c in cells if c or delimiter != " "], lines.line_num, before
         return [], 0, 0
     except UnicodeDecodeError as error:
-        raise TaamctlError(f"{getattr(stream, 'name', 'the table')} is no UTF-8 text: {error.reason} at byte {error.start}",
-                           "save it as UTF-8") from error
+        raise TaamctlError(
+            f"{getattr(stream, 'name', 'the table')} is no UTF-8 text: {error.reason} at byte "
+            f"{error.start}",
+            "save it as UTF-8",
+        ) from error
     except csv.Error as error:
         raise ValueError(str(error)) from error
     finally:
@@ -197,10 +268,14 @@ def _first_row(stream: IO[bytes], delimiter: str) -> tuple[list[str], int, int]:
 
 
 def _guess(first: bytes) -> str:
-    """Return the delimiter of a table: of those that the first line that counts has, the first of the list."""
+    """Return the delimiter of a table: of those that the first line that counts has, the first
+    of the list.
+    """
     for line in first.decode("utf-8-sig", "replace").splitlines():
         if line.strip() and not line.startswith(("#", "%")):
-            outside = "".join(part for i, part in enumerate(line.split('"')) if i % 2 == 0)  # not in quoted cells
+            outside = "".join(
+                part for i, part in enumerate(line.split('"')) if i % 2 == 0
+            )  # not in quoted cells
             return next((d for d in DELIMITERS if d in outside.strip(" ")), ",")
     return ","
 
@@ -208,9 +283,15 @@ def _guess(first: bytes) -> str:
 def _refuse_binary(first: bytes, path: Path) -> None:
     """Refuse what is no text: spreadsheets, archives, UTF-16."""
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise TaamctlError(f"{path} is UTF-16 text, expected UTF-8", "save it as UTF-8, in spreadsheets `CSV UTF-8`")
+        raise TaamctlError(
+            f"{path} is UTF-16 text, expected UTF-8",
+            "save it as UTF-8, in spreadsheets `CSV UTF-8`",
+        )
     if first.startswith(b"PK") or b"\0" in first:
-        raise TaamctlError(f"{path} is no text table", "save spreadsheets as CSV; unpack archives; --format names another format")
+        raise TaamctlError(
+            f"{path} is no text table",
+            "save spreadsheets as CSV; unpack archives; --format names another format",
+        )
 
 
 def _parquet(path: Path, rows: bool = True) -> Table:
@@ -218,11 +299,19 @@ def _parquet(path: Path, rows: bool = True) -> Table:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise TaamctlError(f"reading {path} needs the package pyarrow, which is missing", "pip install 'taamctl[parquet]', or save the "
-                           "table as CSV") from error
+        raise TaamctlError(
+            f"reading {path} needs the package pyarrow, which is missing",
+            "pip install 'taamctl[parquet]', or save the table as CSV",
+        ) from error
     with reading(str(path)):
-        table = pyarrow.parquet.read_table(path) if rows else pyarrow.parquet.read_schema(path).empty_table()
-        twice = next((n for i, n in enumerate(table.column_names) if n in table.column_names[:i]), None)
+        table = (
+            pyarrow.parquet.read_table(path)
+            if rows
+            else pyarrow.parquet.read_schema(path).empty_table()
+        )
+        twice = next(
+            (n for i, n in enumerate(table.column_names) if n in table.column_names[:i]), None
+        )
         if twice is not None:
             raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
         columns = {name: _column(path, name, table.column(name)) for name in table.column_names}
@@ -240,13 +329,17 @@ def _column(path: Path, name: str, column: Any) -> Array:
         rows = column.to_pylist()
         width = {None if r is None else len(r) for r in rows}
         if rows and (len(width) != 1 or None in width):
-            raise TaamctlError(f"{path}: the lists in column {name!r} have different lengths", "a column of lists holds equally many "
-                               "numbers in every row")
+            raise TaamctlError(
+                f"{path}: the lists in column {name!r} have different lengths",
+                "a column of lists holds equally many numbers in every row",
+            )
         return np.array(rows)
     if pa.types.is_decimal(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
     elif pa.types.is_integer(kind) and column.null_count:
-        return np.array([float("nan") if v is None else v for v in column.to_pylist()], object)  # as floats, large ids would collide
+        return np.array(
+            [float("nan") if v is None else v for v in column.to_pylist()], object
+        )  # as floats, large ids would collide
     return np.array(column.to_numpy())

@@ -1,4 +1,6 @@
-"""What CaT and PUMA share: a net that is trained on condensed rows only, never on the current task's nodes themselves."""
+"""What CaT and PUMA share: a net that is trained on condensed rows only, never on the current
+task's nodes themselves.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,17 @@ from taamctl.learning.sequential import Tensors
 
 
 class CondensedMethod(ReplayMethod):
-    """Condense a task by distribution matching, then train on all condensed rows. `params` needs budget, encoders and epochs."""
+    """Condense a task by distribution matching, then train on all condensed rows.
+
+    `params` needs budget, encoders and epochs.
+    """
 
     include_current = True
 
     @abstractmethod
-    def condense(self, real: list[torch.Tensor], made: list[torch.Tensor], generator: np.random.Generator) -> None:
+    def condense(
+        self, real: list[torch.Tensor], made: list[torch.Tensor], generator: np.random.Generator
+    ) -> None:
         """Move the condensed rows, in place.
 
         Args:
@@ -43,11 +50,26 @@ class CondensedMethod(ReplayMethod):
         """Condense the task."""
         generator = torch_generator(self.seed, "condense", data.task.index)
         found = memory.per_class(data.y, len(data.y), data.task.classes)
-        quota = memory.proportionally([len(rows) for _, rows, _ in found], self.params.budget * len(data.task.classes))
-        made = [condense.start_rows(rows, m, generator, lambda r: graph.raw_rows(data.extras, r, self.info.num_features)).to(self.device)
-                for (_, rows, _), m in zip(found, quota, strict=True)]
-        self.condense([data.h[rows] for _, rows, _ in found], made, numpy_generator(self.seed, "encoders", data.task.index))
-        y = torch.cat([torch.full((m,), c, device=self.device) for (c, _, _), m in zip(found, quota, strict=True)])
+        quota = memory.proportionally(
+            [len(rows) for _, rows, _ in found], self.params.budget * len(data.task.classes)
+        )
+        made = [
+            condense.start_rows(
+                rows, m, generator, lambda r: graph.raw_rows(data.extras, r, self.info.num_features)
+            ).to(self.device)
+            for (_, rows, _), m in zip(found, quota, strict=True)
+        ]
+        self.condense(
+            [data.h[rows] for _, rows, _ in found],
+            made,
+            numpy_generator(self.seed, "encoders", data.task.index),
+        )
+        y = torch.cat(
+            [
+                torch.full((m,), c, device=self.device)
+                for (c, _, _), m in zip(found, quota, strict=True)
+            ]
+        )
         return {"x": torch.cat(made), "y": y}
 
     def begin(self, data: TaskData) -> None:
@@ -66,9 +88,13 @@ class CondensedMethod(ReplayMethod):
         return objective, len(y)
 
     def stored(self, class_sizes: Array) -> Stored:
-        """Return the budgets of all tasks: b rows per class on average, at most as many as there are nodes."""
+        """Return the budgets of all tasks: b rows per class on average, at most as many as there
+        are nodes.
+        """
         rows = 0
         for low, high in self.info.bounds:
             sizes = [int(n) for n in class_sizes[low:high] if n]
-            rows += sum(memory.proportionally(sizes, self.params.budget * (high - low))) if sizes else 0
+            rows += (
+                sum(memory.proportionally(sizes, self.params.budget * (high - low))) if sizes else 0
+            )
         return Stored(rows=rows, net=self.net_words)

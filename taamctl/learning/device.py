@@ -16,13 +16,17 @@ def resolve(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and not torch.cuda.is_available():
-        raise TaamctlError("train.device is cuda but this torch sees no CUDA device",
-                           "set train.device to auto or cpu; `taamctl doctor` tells what is there")
+        raise TaamctlError(
+            "train.device is cuda but this torch sees no CUDA device",
+            "set train.device to auto or cpu; `taamctl doctor` tells what is there",
+        )
     return torch.device(name)
 
 
 def pin(device: torch.device, threads: int) -> None:
-    """Pin thread count and float32 precision, so that a result depends on parameters, seed and data alone."""
+    """Pin thread count and float32 precision, so that a result depends on parameters, seed and
+    data alone.
+    """
     torch.set_num_threads(threads)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = False

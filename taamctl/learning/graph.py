@@ -1,4 +1,6 @@
-"""The graph behind cached features, for the few methods that need it: raw rows, induced subgraphs, differentiable propagation."""
+"""The graph behind cached features, for the few methods that need it: raw rows, induced
+subgraphs, differentiable propagation.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +23,33 @@ def raw_rows(extras: Mapping[str, Any], rows: torch.Tensor, num_features: int) -
     """
     import scipy.sparse as sp
 
-    x = sp.csr_matrix((extras["x_data"], extras["x_indices"], extras["x_indptr"]), shape=(len(extras["x_indptr"]) - 1, num_features))
+    x = sp.csr_matrix(
+        (extras["x_data"], extras["x_indices"], extras["x_indptr"]),
+        shape=(len(extras["x_indptr"]) - 1, num_features),
+    )
     return torch.from_numpy(np.asarray(x[rows.cpu().numpy()].toarray(), np.float32))
 
 
 def adjacency(extras: Mapping[str, Any]) -> Any:
-    """Return a group's edges with self-loops as a scipy CSR matrix; row v holds what v receives; a stored pair adds to its weight."""
+    """Return a group's edges with self-loops as a scipy CSR matrix; row v holds what v receives;
+    a stored pair adds to its weight.
+    """
     import scipy.sparse as sp
 
     n = len(extras["indptr"]) - 1
-    made = sp.csr_matrix((np.ones(len(extras["indices"])), extras["indices"], extras["indptr"]), shape=(n, n), copy=True)
+    made = sp.csr_matrix(
+        (np.ones(len(extras["indices"])), extras["indices"], extras["indptr"]),
+        shape=(n, n),
+        copy=True,
+    )
     made.sum_duplicates()
     return made
 
 
 def normalised(edges: Any) -> Any:
-    """Return S = D^-1/2 A D^-1/2 of edges that hold their self-loops already; degrees are row sums, at least 1."""
+    """Return S = D^-1/2 A D^-1/2 of edges that hold their self-loops already; degrees are row
+    sums, at least 1.
+    """
     import scipy.sparse as sp
 
     root = sp.diags(1 / np.sqrt(np.maximum(np.asarray(edges.sum(1)).ravel(), 1.0)))
@@ -78,16 +91,24 @@ class _Step(torch.autograd.Function):
 def _tensor(matrix: Any, device: torch.device) -> torch.Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
-        return torch.sparse_csr_tensor(torch.from_numpy(matrix.indptr.astype(np.int64)), torch.from_numpy(matrix.indices.astype(np.int64)),
-                                       torch.from_numpy(matrix.data.astype(np.float32)), size=matrix.shape).to(device)
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(np.int64)),
+            torch.from_numpy(matrix.indices.astype(np.int64)),
+            torch.from_numpy(matrix.data.astype(np.float32)),
+            size=matrix.shape,
+        ).to(device)
 
 
 def in_edges(extras: Mapping[str, Any]) -> tuple[Array, Array]:
     """Return (receiver, sender) of every edge, self-loops included, grouped by receiver."""
-    return np.repeat(np.arange(len(extras["indptr"]) - 1), np.diff(extras["indptr"])), extras["indices"].astype(np.int64)
+    return np.repeat(np.arange(len(extras["indptr"]) - 1), np.diff(extras["indptr"])), extras[
+        "indices"
+    ].astype(np.int64)
 
 
-def hop_rows(h: torch.Tensor, extras: Mapping[str, Any], hops: Iterable[int], stored: int) -> dict[int, torch.Tensor]:
+def hop_rows(
+    h: torch.Tensor, extras: Mapping[str, Any], hops: Iterable[int], stored: int
+) -> dict[int, torch.Tensor]:
     """Return j -> S^j X of a whole group, [N, F] float32 on the CPU.
 
     Args:

@@ -1,4 +1,6 @@
-"""One trained method under every query unit, router and protocol: which task every node is given, and what is predicted then."""
+"""One trained method under every query unit, router and protocol: which task every node is
+given, and what is predicted then.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ from taamctl.learning import graph, ridge, routers, units
 from taamctl.learning.method import Method
 from taamctl.learning.params import InferParams, LensParams
 
-HARD, SOFT, SMOOTHED = "hard", "soft", "smoothed"  # the expert of one task; the best of several; after averaging over neighbours
+HARD, SOFT, SMOOTHED = (
+    "hard",
+    "soft",
+    "smoothed",
+)  # the expert of one task; the best of several; after averaging over neighbours
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class Scene:
         protocol: `grouped` (a graph per task) or `mixed` (one graph).
         part: val or test.
         queries: with raw features and edges.
-        y, task: [N] true classes and tasks, the queries' nodes one after the other; for scoring only.
+        y, task: [N] true classes and tasks, the queries' nodes one after the other; for scoring
+            only.
     """
 
     protocol: str
@@ -59,9 +66,24 @@ class Routers:
         stored: k of H = S^k X.
     """
 
-    def __init__(self, tasks: Sequence[Callable[[], TaskData]], prototypes: Array, bounds: routers.Bounds, num_features: int, stored: int,
-                 infer: InferParams, lens: LensParams, seed: int) -> None:
-        self.bounds, self.prototypes, self.stored, self.infer, self.lens = bounds, prototypes, stored, infer, lens
+    def __init__(
+        self,
+        tasks: Sequence[Callable[[], TaskData]],
+        prototypes: Array,
+        bounds: routers.Bounds,
+        num_features: int,
+        stored: int,
+        infer: InferParams,
+        lens: LensParams,
+        seed: int,
+    ) -> None:
+        self.bounds, self.prototypes, self.stored, self.infer, self.lens = (
+            bounds,
+            prototypes,
+            stored,
+            infer,
+            lens,
+        )
         self.lift = ridge.Lift.draw(num_features, lens.router, seed)
         sums = None
         for load in tasks:
@@ -74,7 +96,9 @@ class Routers:
         self.linear = routers.linear_scores(sums, lens.router, lens.temperature)
 
     def route(self, scene: Scene) -> list[Routing]:
-        """Return the decisions of every router for every unit, and of the ridge router per node in the other modes."""
+        """Return the decisions of every router for every unit, and of the ridge router per node
+        in the other modes.
+        """
         every = units.all_units(self.lens.batches)
         choices: dict[tuple[str, units.Unit], list[Array]] = {}
         posteriors, smooth = [], []
@@ -83,27 +107,45 @@ class Routers:
             amp, scores = self._describe(query)
             of_node = {u: units.assign(u, edges, self.lens.batch_seed + at) for u in every}
             for u, unit in of_node.items():
-                picked = {"amp": routers.nearest_prototype(units.means(amp, unit), self.prototypes),
-                          **{name: units.means(s, unit).argmax(1) for name, s in scores.items()}}
+                picked = {
+                    "amp": routers.nearest_prototype(units.means(amp, unit), self.prototypes),
+                    **{name: units.means(s, unit).argmax(1) for name, s in scores.items()},
+                }
                 for name, choice in picked.items():
                     choices.setdefault((name, u), []).append(choice[unit])
             posteriors.append(scores["ridge"])
             smooth.append(routers.smoothed(scores["ridge"], edges))
-        made = [Routing(name, u, HARD, np.concatenate(parts)) for (name, u), parts in choices.items()]
+        made = [
+            Routing(name, u, HARD, np.concatenate(parts)) for (name, u), parts in choices.items()
+        ]
         posterior, averaged = np.concatenate(posteriors), np.concatenate(smooth)
-        return [*made, Routing("ridge", every[-1], SOFT, posterior.argmax(1), posterior),
-                Routing("ridge", every[-1], SMOOTHED, averaged.argmax(1))]
+        return [
+            *made,
+            Routing("ridge", every[-1], SOFT, posterior.argmax(1), posterior),
+            Routing("ridge", every[-1], SMOOTHED, averaged.argmax(1)),
+        ]
 
     def _describe(self, query: QueryGraph) -> tuple[Array, dict[str, Array]]:
-        """Return every node's AMP profile [N, D] and, per linear router, its log posterior over tasks [N, T]."""
-        hops = graph.hop_rows(query.h, query.extras, {*range(max(self.infer.hops) + 1), *self.lens.router.hops}, self.stored)
+        """Return every node's AMP profile [N, D] and, per linear router, its log posterior over
+        tasks [N, T].
+        """
+        hops = graph.hop_rows(
+            query.h,
+            query.extras,
+            {*range(max(self.infer.hops) + 1), *self.lens.router.hops},
+            self.stored,
+        )
         phi = self.lift.profile(hops, self.lens.router.hops)
-        posterior = {name: routers.task_log_posterior(phi @ w + b, self.bounds).double().numpy() for name, (w, b) in self.linear.items()}
+        posterior = {
+            name: routers.task_log_posterior(phi @ w + b, self.bounds).double().numpy()
+            for name, (w, b) in self.linear.items()
+        }
         return routers.amp_profiles(hops, self.infer), posterior
 
 
 def answer(method: Method, scene: Scene, routings: Sequence[Routing], top: int) -> list[Array]:
-    """Return the predicted classes [N] int64 for every routing, in the method's own scope; a node is asked once per task it may have.
+    """Return the predicted classes [N] int64 for every routing, in the method's own scope; a node
+    is asked once per task it may have.
 
     Args:
         routings: of `Routers.route`, or one that gives the tasks.
@@ -113,7 +155,10 @@ def answer(method: Method, scene: Scene, routings: Sequence[Routing], top: int) 
     for r in routings:
         for k in np.unique(r.choice):
             pairs.setdefault(int(k), set()).update(np.flatnonzero(r.choice == k).tolist())
-    labels = {k: _ask(method, scene.queries, k, np.array(sorted(rows), np.int64)) for k, rows in pairs.items()}
+    labels = {
+        k: _ask(method, scene.queries, k, np.array(sorted(rows), np.int64))
+        for k, rows in pairs.items()
+    }
     out = []
     for r in routings:
         if r.posterior is None:
@@ -122,7 +167,10 @@ def answer(method: Method, scene: Scene, routings: Sequence[Routing], top: int) 
                 mine = r.choice == k
                 predicted[mine] = labels[int(k)][mine]
         else:
-            experts = {k: (rows, _log_probabilities(method, scene.queries, k, rows)) for k, rows in tops[id(r)].items()}
+            experts = {
+                k: (rows, _log_probabilities(method, scene.queries, k, rows))
+                for k, rows in tops[id(r)].items()
+            }
             predicted = routers.soft_choice(r.posterior, experts, method.info.bounds)
         out.append(predicted)
     return out
@@ -140,13 +188,20 @@ def _log_probabilities(method: Method, queries: Sequence[QueryGraph], k: int, ro
     """Return log p(class | task k) of `rows`, [n, classes of k]."""
     low, high = method.info.bounds[k]
     with torch.no_grad():
-        pieces = [torch.log_softmax(method.logits(query, k)[:, low:high], 1).cpu().numpy()[inside]
-                  for query, inside, _ in _pieces(method, queries, rows)]
+        pieces = [
+            torch.log_softmax(method.logits(query, k)[:, low:high], 1).cpu().numpy()[inside]
+            for query, inside, _ in _pieces(method, queries, rows)
+        ]
     return np.concatenate(pieces)
 
 
-def _pieces(method: Method, queries: Sequence[QueryGraph], rows: Array) -> list[tuple[QueryGraph, slice | Array, Array]]:
-    """Cut rows by query graph: what to ask, which of its answers count, and where they go. A method that needs edges is asked whole."""
+def _pieces(
+    method: Method, queries: Sequence[QueryGraph], rows: Array
+) -> list[tuple[QueryGraph, slice | Array, Array]]:
+    """Cut rows by query graph: what to ask, which of its answers count, and where they go.
+
+    A method that needs edges is asked whole.
+    """
     out: list[tuple[QueryGraph, slice | Array, Array]] = []
     start = 0
     for query in queries:
@@ -154,6 +209,10 @@ def _pieces(method: Method, queries: Sequence[QueryGraph], rows: Array) -> list[
         if len(mine):
             local = torch.from_numpy(mine - start)
             needs = method.facts.query_needs
-            out.append((query, local.numpy(), mine) if needs else (QueryGraph(query.h[local], query.deg[local]), slice(None), mine))
+            out.append(
+                (query, local.numpy(), mine)
+                if needs
+                else (QueryGraph(query.h[local], query.deg[local]), slice(None), mine)
+            )
         start += len(query.h)
     return out

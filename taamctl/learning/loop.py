@@ -1,4 +1,6 @@
-"""The training loop that all gradient-trained methods share: Adam, a fixed number of epochs, full batch or node batches."""
+"""The training loop that all gradient-trained methods share: Adam, a fixed number of epochs,
+full batch or node batches.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,16 @@ def batched(num_rows: int, train: TrainParams) -> bool:
     return 0 < train.node_batch < num_rows
 
 
-def fit(optimiser: Adam, loss: Loss, num_rows: int, train: TrainParams, generator: torch.Generator,
-        progress: Progress, device: torch.device, adjust: Callable[[], None] | None = None) -> Array:
+def fit(
+    optimiser: Adam,
+    loss: Loss,
+    num_rows: int,
+    train: TrainParams,
+    generator: torch.Generator,
+    progress: Progress,
+    device: torch.device,
+    adjust: Callable[[], None] | None = None,
+) -> Array:
     """Minimise `loss` for `train.epochs` epochs and return the mean loss of each, [epochs] float32.
 
     Args:
@@ -39,7 +49,8 @@ def fit(optimiser: Adam, loss: Loss, num_rows: int, train: TrainParams, generato
     for _ in range(train.epochs):
         batches: Sequence[torch.Tensor | None] = [None]
         if batched(num_rows, train):
-            batches = torch.randperm(num_rows, generator=generator).to(device).split(train.node_batch)  # type: ignore[no-untyped-call]
+            order = torch.randperm(num_rows, generator=generator).to(device)
+            batches = order.split(train.node_batch)  # type: ignore[no-untyped-call]
         total = torch.zeros((), device=device)
         for rows in batches:
             optimiser.zero_grad()
@@ -56,8 +67,11 @@ def fit(optimiser: Adam, loss: Loss, num_rows: int, train: TrainParams, generato
 
 def optimiser_state(optimiser: Adam) -> dict[str, Array]:
     """Return Adam's moments and step counts as arrays, `adam/<parameter>/<name>`."""
-    return {f"adam/{index}/{name}": np.array(value.cpu().numpy())
-            for index, values in optimiser.state.items() for name, value in values.items()}
+    return {
+        f"adam/{index}/{name}": np.array(value.cpu().numpy())
+        for index, values in optimiser.state.items()
+        for name, value in values.items()
+    }
 
 
 def restore_optimiser(optimiser: Adam, arrays: dict[str, Array]) -> None:
@@ -66,4 +80,6 @@ def restore_optimiser(optimiser: Adam, arrays: dict[str, Array]) -> None:
     for key, array in arrays.items():
         _, index, name = key.split("/")
         device = "cpu" if name == "step" else optimiser.parameters[int(index)].device
-        optimiser.state.setdefault(int(index), {})[name] = torch.from_numpy(np.array(array)).to(device)
+        optimiser.state.setdefault(int(index), {})[name] = torch.from_numpy(np.array(array)).to(
+            device
+        )

@@ -1,4 +1,7 @@
-"""The contract of a continual method. Adding a file to `taamctl/methods/` that fulfils it is enough to be run and tested."""
+"""The contract of a continual method.
+
+Adding a file to `taamctl/methods/` that fulfils it is enough to be run and tested.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,14 @@ class Facts:
         title: the name in tables.
         family: modulation, probe, lower reference, upper reference, ...
         source: author, year, what it follows.
-        sees: `current` (a task's own training part) or `all` (the training parts of every task so far).
-        task_id: `inferred` from prototypes, `given` at test, or `none` (the prediction does not use one).
+        sees: `current` (a task's own training part) or `all` (the training parts of every task so
+            far).
+        task_id: `inferred` from prototypes, `given` at test, or `none` (the prediction does not use
+            one).
         needs: extra cached arrays of the training part beyond H, y and degrees: `x`, `edges`.
         query_needs: the same of the query graphs.
-        routing: profile and metric that the method was published with, for `infer.profile` and `infer.metric` `as_published`.
+        routing: profile and metric that the method was published with, for `infer.profile` and
+            `infer.metric` `as_published`.
         memory: what is kept of earlier data, in words; `none` where nothing is.
     """
 
@@ -46,7 +52,8 @@ class Facts:
 
 @dataclass(frozen=True)
 class Stored:
-    """What a method keeps at the end of the stream, in float32-sized words: its declared budget, and the cost accounting.
+    """What a method keeps at the end of the stream, in float32-sized words: its declared budget,
+    and the cost accounting.
 
     Attributes:
         parameters: words that the papers count as parameters.
@@ -62,29 +69,44 @@ class Stored:
 
 
 class Method(ABC):
-    """One continual method. `learn` is called once per stage, in task order unless `independent` is true.
+    """One continual method. `learn` is called once per stage, in task order unless `independent` is
+    true.
 
-    Every stage has a new object, which knows of earlier stages only what `load` gives it: what `state` and `training_state`
-    returned. Rows of earlier data are state arrays below `memory/`, and are held to the budget that `stored` declares.
+    Every stage has a new object, which knows of earlier stages only what `load` gives it: what
+    `state` and `training_state` returned. Rows of earlier data are state arrays below `memory/`,
+    and are held to the budget that `stored` declares.
 
     Attributes:
         facts: declared facts.
-        params: the method's section of params.yaml, as its file's `Params` dataclass; None where that is None.
+        params: the method's section of params.yaml, as its file's `Params` dataclass; None where
+            that is None.
     """
 
     facts: ClassVar[Facts]
 
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
-        self.params, self.info, self.train, self.seed, self.device = params, info, train, seed, device
+    def __init__(
+        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
+    ) -> None:
+        self.params, self.info, self.train, self.seed, self.device = (
+            params,
+            info,
+            train,
+            seed,
+            device,
+        )
 
     @property
     def independent(self) -> bool:
-        """Tell whether a task's state depends on no other task, so that tasks may be learned in any order."""
+        """Tell whether a task's state depends on no other task, so that tasks may be learned in
+        any order.
+        """
         return False
 
     @property
     def cumulative(self) -> bool:
-        """Tell whether later tasks change no logit: those of a stage are the first columns of the last stage's, under the same task."""
+        """Tell whether later tasks change no logit: those of a stage are the first columns of
+        the last stage's, under the same task.
+        """
         return False
 
     @property
@@ -124,7 +146,9 @@ class Method(ABC):
 
     @abstractmethod
     def state(self) -> dict[str, Array]:
-        """Return what the stage just learned added: all that `load` needs beyond earlier stages' states."""
+        """Return what the stage just learned added: all that `load` needs beyond earlier stages'
+        states.
+        """
 
     def training_state(self) -> dict[str, Array]:
         """Return what a resumed run needs beyond the states, such as optimiser moments."""
@@ -136,7 +160,9 @@ class Method(ABC):
 
     @abstractmethod
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
-        """Return logits over all classes seen so far, [N, seen], as the task `task_id` would give them."""
+        """Return logits over all classes seen so far, [N, seen], as the task `task_id` would
+        give them.
+        """
 
     @abstractmethod
     def stored(self, class_sizes: Array) -> Stored:
@@ -159,8 +185,13 @@ class Method(ABC):
     def scopes(self, logits: torch.Tensor, task_id: int) -> Prediction:
         """Return the classes that logits [N, seen] predict in every logit scope."""
         low, high = self.info.bounds[task_id]
-        return Prediction({"all_seen": logits.argmax(1), "up_to_task": logits[:, :high].argmax(1),
-                           "task_only": logits[:, low:high].argmax(1) + low})
+        return Prediction(
+            {
+                "all_seen": logits.argmax(1),
+                "up_to_task": logits[:, :high].argmax(1),
+                "task_only": logits[:, low:high].argmax(1) + low,
+            }
+        )
 
 
 def to_arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, Array]:

@@ -1,4 +1,6 @@
-"""What TAAM and TAAM-L share: a frozen random backbone, one modulator and one block of classifier rows per task."""
+"""What TAAM and TAAM-L share: a frozen random backbone, one modulator and one block of
+classifier rows per task.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +21,33 @@ from taamctl.models import heads, modulators, sweep
 from taamctl.models.backbones import HIDDEN, FrozenBackbone
 from taamctl.models.layer import Terms
 
-# profile -> (which classifier rows are trained, which classes the loss ranges over, logit scope of the headline number)
-PROFILES = {"release": ("none", "seen", "up_to_task"), "text": ("new_rows", "new_classes", "task_only"),
-            "strict_gcil": ("new_rows", "seen", "all_seen")}
+# profile -> (which classifier rows are trained, which classes the loss ranges over, logit scope of
+# the headline number)
+PROFILES = {
+    "release": ("none", "seen", "up_to_task"),
+    "text": ("new_rows", "new_classes", "task_only"),
+    "strict_gcil": ("new_rows", "seen", "all_seen"),
+}
 PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}
 Readings = dict[str, tuple[str, str, str]]
 
 
 class ModulatedMethod(Method):
-    """A Neural Synapse Modulator per task over the frozen backbone. An ablation overrides a step, or brings readings of its own.
+    """A Neural Synapse Modulator per task over the frozen backbone.
 
-    release: no classifier row is ever trained, the loss ranges over all classes seen, predictions over the classes up to the
-    inferred task. text: the new rows are trained, loss and prediction range over the task's own classes. strict_gcil: new rows
-    trained, loss and prediction over all classes seen. Source: TAAM (2026), released code, text, and neither.
+    An ablation overrides a step, or brings readings of its own.
+
+    release: no classifier row is ever trained, the loss ranges over all classes seen, predictions
+    over the classes up to the inferred task. text: the new rows are trained, loss and prediction
+    range over the task's own classes. strict_gcil: new rows trained, loss and prediction over all
+    classes seen. Source: TAAM (2026), released code, text, and neither.
     """
 
     readings: ClassVar[Readings] = PROFILES
 
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
+    ) -> None:
         super().__init__(params, info, train, seed, device)
         self._rows, self._range, self._scope = self.readings[self.reading]
         self.backbone = FrozenBackbone.draw(info.num_features, seed).to(device)
@@ -55,12 +66,16 @@ class ModulatedMethod(Method):
 
     @property
     def independent(self) -> bool:
-        """Tell whether tasks are independent: trained rows of earlier tasks enter a loss over all classes seen."""
+        """Tell whether tasks are independent: trained rows of earlier tasks enter a loss over
+        all classes seen.
+        """
         return self._rows == "none" or self._range == "new_classes"
 
     @property
     def cumulative(self) -> bool:
-        """Tell whether later tasks change no logit: a modulator and the rows of a task stay as they were learned."""
+        """Tell whether later tasks change no logit: a modulator and the rows of a task stay as
+        they were learned.
+        """
         return True
 
     @property
@@ -85,28 +100,44 @@ class ModulatedMethod(Method):
         first = low if self._range == "new_classes" else 0
         old = [] if first == low else [self._rows_of(i) for i in range(k)]
         h, y = data.h.to(self.device), data.y.to(self.device) - first
-        node_weights = loss.node_weights(data.y.to(self.device), self.info.num_classes, self.train.balance)
+        node_weights = loss.node_weights(
+            data.y.to(self.device), self.info.num_classes, self.train.balance
+        )
         with sweep.workers(self.device) as spread:
             base = self.base(h, spread)
 
             def part(rows: torch.Tensor | slice) -> tuple[sweep.Inputs, sweep.Targets]:
                 chosen = node_weights[rows]
-                return self.prepare(h[rows], base[rows], spread, training=True), sweep.Targets(y[rows], chosen / chosen.sum())
+                return self.prepare(h[rows], base[rows], spread, training=True), sweep.Targets(
+                    y[rows], chosen / chosen.sum()
+                )
 
             whole = None if loop.batched(len(y), self.train) else part(slice(None))
 
             def objective(rows: torch.Tensor | None) -> torch.Tensor:
                 inputs, targets = whole or part(slice(None) if rows is None else rows)
                 weight, bias = _stack([*old, new])
-                return sweep.weighted_loss(inputs, targets, self.terms(weights), weight @ self.backbone.w2, bias, spread)
+                return sweep.weighted_loss(
+                    inputs, targets, self.terms(weights), weight @ self.backbone.w2, bias, spread
+                )
 
             if trained:
-                history = loop.fit(loop.adam(trained, self.train), objective, len(y), self.train,
-                                   torch_generator(self.seed, "batches", k), progress, self.device)
+                history = loop.fit(
+                    loop.adam(trained, self.train),
+                    objective,
+                    len(y),
+                    self.train,
+                    torch_generator(self.seed, "batches", k),
+                    progress,
+                    self.device,
+                )
             else:
                 history = np.array([float(objective(None))], np.float32)
                 progress.advance(self.steps(k))
-        self._latest = ({n: w.detach() for n, w in weights.items()}, (new[0].detach(), new[1].detach()))
+        self._latest = (
+            {n: w.detach() for n, w in weights.items()},
+            (new[0].detach(), new[1].detach()),
+        )
         if k == len(self.modulators):
             self.modulators.append(self._latest[0])
             self._head.append(self._latest[1])
@@ -120,10 +151,21 @@ class ModulatedMethod(Method):
         """Return W1 h, [N, 256], which training does not change."""
         return sweep.base_of(h, self.backbone.w1, spread)
 
-    def prepare(self, h: torch.Tensor, base: torch.Tensor, spread: sweep.Map, *, training: bool) -> sweep.Inputs:
-        """Return the rest of what training does not change; predictions are always made in float32, by dense products."""
-        return sweep.prepare(h, base, self.backbone.w1, spread, low=self.precision if training else None, sparse=training,
-                             normalise=self.normalise)
+    def prepare(
+        self, h: torch.Tensor, base: torch.Tensor, spread: sweep.Map, *, training: bool
+    ) -> sweep.Inputs:
+        """Return the rest of what training does not change; predictions are always made in
+        float32, by dense products.
+        """
+        return sweep.prepare(
+            h,
+            base,
+            self.backbone.w1,
+            spread,
+            low=self.precision if training else None,
+            sparse=training,
+            normalise=self.normalise,
+        )
 
     @property
     def normalise(self) -> bool:
@@ -152,7 +194,9 @@ class ModulatedMethod(Method):
         return weight.to(self.device), bias.to(self.device)
 
     def _rows_of(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return an earlier task's rows: as learned, or redrawn from the seed where rows are never trained."""
+        """Return an earlier task's rows: as learned, or redrawn from the seed where rows are
+        never trained.
+        """
         return self._head[k] if self._rows == "new_rows" else self._new_rows(k)
 
     def shared(self) -> dict[str, Array]:
@@ -163,7 +207,9 @@ class ModulatedMethod(Method):
         """Return the task's modulator and classifier rows."""
         assert self._latest is not None
         weights, (head, bias) = self._latest
-        return to_arrays({**{f"nsm/{n}": w for n, w in weights.items()}, "head/weight": head, "head/bias": bias})
+        return to_arrays(
+            {**{f"nsm/{n}": w for n, w in weights.items()}, "head/weight": head, "head/bias": bias}
+        )
 
     def load(self, shared: State, states: Sequence[State], training: State | None = None) -> None:
         """Install backbone, modulators and classifier rows of tasks 0..len(states) - 1."""
@@ -173,7 +219,9 @@ class ModulatedMethod(Method):
         self.modulators, self._head = [], []
         for state in states:
             tensors = to_tensors(state, self.device)
-            self.modulators.append({n.removeprefix("nsm/"): t for n, t in tensors.items() if n.startswith("nsm/")})
+            self.modulators.append(
+                {n.removeprefix("nsm/"): t for n, t in tensors.items() if n.startswith("nsm/")}
+            )
             self._head.append((tensors["head/weight"], tensors["head/bias"]))
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
@@ -182,15 +230,30 @@ class ModulatedMethod(Method):
         weight, bias = _stack(self._head)
         with sweep.workers(self.device) as spread:
             inputs = self.prepare(h, self.base(h, spread), spread, training=False)
-            return sweep.logits(inputs, self.terms(self.modulators[task_id]), weight @ self.backbone.w2, bias, spread)
+            return sweep.logits(
+                inputs,
+                self.terms(self.modulators[task_id]),
+                weight @ self.backbone.w2,
+                bias,
+                spread,
+            )
 
     def stored(self, class_sizes: Array) -> Stored:
-        """Return modulators of all tasks, the classifier with bias, and the 2F of the shared (never trained) LayerNorm."""
-        per_task = sum(w.numel() for w in self.draw(torch_generator(self.seed, "modulator", 0)).values())
+        """Return modulators of all tasks, the classifier with bias, and the 2F of the shared
+        (never trained) LayerNorm.
+        """
+        per_task = sum(
+            w.numel() for w in self.draw(torch_generator(self.seed, "modulator", 0)).values()
+        )
         f, c = self.info.num_features, self.info.num_classes
         norm = 2 * f if per_task else 0
-        return Stored(parameters=self.kept_modulators() * per_task + (HIDDEN + 1) * c + norm, net=HIDDEN * (f + HIDDEN))
+        return Stored(
+            parameters=self.kept_modulators() * per_task + (HIDDEN + 1) * c + norm,
+            net=HIDDEN * (f + HIDDEN),
+        )
 
 
-def _stack(blocks: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
+def _stack(
+    blocks: Sequence[tuple[torch.Tensor, torch.Tensor]],
+) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.cat([w for w, _ in blocks]), torch.cat([b for _, b in blocks])

@@ -14,9 +14,11 @@ from taamctl.learning.sequential import SequentialMethod, Tensors
 
 
 class Accumulator:
-    """The sum of sum_p F_ip (theta_p - theta*_ip)^2 over tasks i in a form whose size does not grow with them.
+    """The sum of sum_p F_ip (theta_p - theta*_ip)^2 over tasks i in a form whose size does not grow
+    with them.
 
-    With A = sum_i F_i and B = sum_i F_i theta*_i it is sum_p A theta^2 - 2 B theta + const, with the same gradient.
+    With A = sum_i F_i and B = sum_i F_i theta*_i it is sum_p A theta^2 - 2 B theta + const, with
+    the same gradient.
 
     Attributes:
         a, b: A and B, one tensor per weight.
@@ -34,8 +36,13 @@ class Accumulator:
 
     def __call__(self, weights: Sequence[torch.Tensor]) -> torch.Tensor:
         """Return the penalty without its constant."""
-        return sum(((a * w * w - 2 * b * w).sum() for a, b, w in zip(self.a, self.b, weights, strict=True)),
-                   torch.zeros((), device=weights[0].device))
+        return sum(
+            (
+                (a * w * w - 2 * b * w).sum()
+                for a, b, w in zip(self.a, self.b, weights, strict=True)
+            ),
+            torch.zeros((), device=weights[0].device),
+        )
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """Return the sums, to be kept."""
@@ -48,9 +55,13 @@ class Accumulator:
 
 
 class PenalisedMethod(SequentialMethod):
-    """A sequential method with a penalty over all earlier tasks, kept as two sums whatever their number."""
+    """A sequential method with a penalty over all earlier tasks, kept as two sums whatever their
+    number.
+    """
 
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
+    ) -> None:
         super().__init__(params, info, train, seed, device)
         self.pull = Accumulator(self.net.parameters())
 
@@ -60,14 +71,18 @@ class PenalisedMethod(SequentialMethod):
 
     def restore(self, states: Sequence[Tensors]) -> None:
         """Install the sums of the last stage."""
-        self.pull.restore({n.removeprefix("pull/"): t for n, t in states[-1].items() if n.startswith("pull/")})
+        self.pull.restore(
+            {n.removeprefix("pull/"): t for n, t in states[-1].items() if n.startswith("pull/")}
+        )
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return the two sums, which the papers do not count."""
         return Stored(uncounted=2 * self.net_words, net=self.net_words)
 
 
-def gradients(value: torch.Tensor, weights: Sequence[torch.Tensor], *, graph: bool = False) -> list[torch.Tensor]:
+def gradients(
+    value: torch.Tensor, weights: Sequence[torch.Tensor], *, graph: bool = False
+) -> list[torch.Tensor]:
     """Return the gradients of a scalar, zeros where a weight does not enter."""
     found = torch.autograd.grad(value, list(weights), create_graph=graph, allow_unused=True)
     return [torch.zeros_like(w) if g is None else g for g, w in zip(found, weights, strict=True)]

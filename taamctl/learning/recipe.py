@@ -1,4 +1,7 @@
-"""What a stream of tasks is learned by: a method with its parameters, a seed and a device. Small, and the same on every machine."""
+"""What a stream of tasks is learned by: a method with its parameters, a seed and a device.
+
+Small, and the same on every machine.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +49,11 @@ class Recipe:
     seed: int
     device: str
 
-    def begin(self, features: Features) -> tuple[Callable[[], Method], Callable[[int], TaskData], Array]:
-        """Pin device and threads; return what makes a new method, what loads a task, and [C] training nodes per class.
+    def begin(
+        self, features: Features
+    ) -> tuple[Callable[[], Method], Callable[[int], TaskData], Array]:
+        """Pin device and threads; return what makes a new method, what loads a task, and [C]
+        training nodes per class.
 
         Raises:
             TaamctlError: the device is not there, or the features lack what the method needs.
@@ -71,4 +77,9 @@ def declared(method: Method, class_sizes: Array) -> dict[str, Any]:
     Args:
         class_sizes: [C] training nodes per class.
     """
-    return {**asdict(method.facts), "scope": method.scope, "variant": method.variant, "stored": asdict(method.stored(class_sizes))}
+    return {
+        **asdict(method.facts),
+        "scope": method.scope,
+        "variant": method.variant,
+        "stored": asdict(method.stored(class_sizes)),
+    }

@@ -1,4 +1,6 @@
-"""What replay methods share: rows kept of earlier tasks, per class, trained on together with the current task."""
+"""What replay methods share: rows kept of earlier tasks, per class, trained on together with the
+current task.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,29 @@ from taamctl.learning.sequential import SequentialMethod, Tensors
 
 
 class ReplayMethod(SequentialMethod):
-    """A memory of rows that stand for earlier tasks; `select` says which. `params` needs the field `budget` (rows per class).
+    """A memory of rows that stand for earlier tasks; `select` says which.
 
-    The loss is one class-balanced cross-entropy over the current rows and the memory, weights counted over both.
+    `params` needs the field `budget` (rows per class).
+
+    The loss is one class-balanced cross-entropy over the current rows and the memory, weights
+    counted over both.
     """
 
-    include_current = False  # whether the loss also replays what was just taken from the current task
+    include_current = (
+        False  # whether the loss also replays what was just taken from the current task
+    )
 
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
+    ) -> None:
         super().__init__(params, info, train, seed, device)
         self.memory: list[Tensors] = []
 
     @abstractmethod
     def select(self, data: TaskData) -> Tensors:
-        """Return what is kept of a task: `x` [B, F] rows that can be fed to the net, `y` [B] their class ids."""
+        """Return what is kept of a task: `x` [B, F] rows that can be fed to the net, `y` [B]
+        their class ids.
+        """
 
     def begin(self, data: TaskData) -> None:
         """Fill the memory, before training on the task."""
@@ -39,7 +50,9 @@ class ReplayMethod(SequentialMethod):
         """Return the rows and labels that are replayed in this stage."""
         kept = self.memory if self.include_current else self.memory[:-1]
         if not kept:
-            return torch.zeros((0, self.info.num_features), device=self.device), torch.zeros(0, dtype=torch.int64, device=self.device)
+            return torch.zeros((0, self.info.num_features), device=self.device), torch.zeros(
+                0, dtype=torch.int64, device=self.device
+            )
         return torch.cat([m["x"] for m in kept]), torch.cat([m["y"] for m in kept])
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
@@ -54,7 +67,10 @@ class ReplayMethod(SequentialMethod):
 
     def restore(self, states: Sequence[Tensors]) -> None:
         """Install the rows kept of all tasks so far."""
-        self.memory = [{name.removeprefix("memory/"): t for name, t in s.items() if name.startswith("memory/")} for s in states]
+        self.memory = [
+            {name.removeprefix("memory/"): t for name, t in s.items() if name.startswith("memory/")}
+            for s in states
+        ]
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return min(budget, N_c) rows per class."""

@@ -1,7 +1,9 @@
-"""Routers that choose a task for any query unit: by AMP prototypes, class prototypes, a shared-covariance Gaussian, or ridge regression.
+"""Routers that choose a task for any query unit: by AMP prototypes, class prototypes, a
+shared-covariance Gaussian, or ridge regression.
 
-The last three need the sums of `learning.ridge` alone. They give every node a log posterior over tasks; a unit's nodes are taken as
-independent, so its decision goes by the mean of their log posteriors. AMP prototypes compare the mean of the unit's profiles.
+The last three need the sums of `learning.ridge` alone. They give every node a log posterior over
+tasks; a unit's nodes are taken as independent, so its decision goes by the mean of their log
+posteriors. AMP prototypes compare the mean of the unit's profiles.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ Bounds = Sequence[tuple[int, int]]
 
 
 def amp_profiles(hops: Mapping[int, torch.Tensor], params: InferParams) -> Array:
-    """Return every node's AMP profile, [N, levels * F] float32; a graph's profile is the mean of its nodes'.
+    """Return every node's AMP profile, [N, levels * F] float32; a graph's profile is the mean of
+    its nodes'.
 
     Args:
         hops: j -> S^j X for j = 0..max level, [N, F] float32.
@@ -33,7 +36,8 @@ def amp_profiles(hops: Mapping[int, torch.Tensor], params: InferParams) -> Array
 
 
 def nearest_prototype(profiles: Array, prototypes: Array) -> Array:
-    """Return the task whose prototype has the largest cosine, [U] int64; the lowest task wins a tie.
+    """Return the task whose prototype has the largest cosine, [U] int64; the lowest task wins a
+    tie.
 
     Args:
         profiles: [U, D]. prototypes: [T, D]; NaN for a task without one.
@@ -44,24 +48,30 @@ def nearest_prototype(profiles: Array, prototypes: Array) -> Array:
     return np.asarray(cosine.argmax(1), np.int64)
 
 
-def linear_scores(sums: ridge.Sums, params: RidgeParams, temperature: float) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
-    """Return router -> (W [P, C], b [C]): log class posteriors of a profile phi are phi W + b, up to a constant.
+def linear_scores(
+    sums: ridge.Sums, params: RidgeParams, temperature: float
+) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+    """Return router -> (W [P, C], b [C]): log class posteriors of a profile phi are phi W + b, up
+    to a constant.
 
-    class: temperature * cosine with the class mean. gaussian: linear discriminant with the pooled within-class covariance
-    (G - M M^T) / C, penalised as the regression is. ridge: temperature * the regression's output.
+    class: temperature * cosine with the class mean. gaussian: linear discriminant with the pooled
+    within-class covariance (G - M M^T) / C, penalised as the regression is. ridge: temperature *
+    the regression's output.
     """
     weights, strength = ridge.solve(sums, params)
     mean, classes = sums.cross, sums.cross.shape[1]
     centred = mean / mean.norm(dim=0).clamp(min=1e-12)
     within = (sums.gram - mean @ mean.T) / classes
     diagonal = sums.gram.diagonal().clamp(min=1e-12) / classes
-    penalty = diagonal ** params.exponent
+    penalty = diagonal**params.exponent
     within.diagonal().add_(strength * penalty * (diagonal.mean() / penalty.mean()))
     discriminant = torch.linalg.solve(within, mean)
     zero = torch.zeros(classes)
-    return {"class": (temperature * centred.float(), zero),
-            "gaussian": (discriminant.float(), (-0.5 * (mean * discriminant).sum(0)).float()),
-            "ridge": (temperature * weights, zero)}
+    return {
+        "class": (temperature * centred.float(), zero),
+        "gaussian": (discriminant.float(), (-0.5 * (mean * discriminant).sum(0)).float()),
+        "ridge": (temperature * weights, zero),
+    }
 
 
 def task_log_posterior(class_scores: torch.Tensor, bounds: Bounds) -> torch.Tensor:
@@ -71,7 +81,8 @@ def task_log_posterior(class_scores: torch.Tensor, bounds: Bounds) -> torch.Tens
 
 
 def smoothed(log_posterior: Array, edges: object) -> Array:
-    """Return log of the mean of a node's posterior and the mean posterior of the nodes it receives from, itself included, [N, T].
+    """Return log of the mean of a node's posterior and the mean posterior of the nodes it receives
+    from, itself included, [N, T].
 
     Args:
         edges: scipy CSR [N, N] with self-loops.
@@ -81,12 +92,16 @@ def smoothed(log_posterior: Array, edges: object) -> Array:
     return np.asarray(np.log(np.maximum((p + around) / 2, 1e-30)))
 
 
-def soft_choice(log_posterior: Array, experts: Mapping[int, tuple[Array, Array]], bounds: Bounds) -> Array:
-    """Return the class with the largest p(task) p(class | task) over the tasks that were asked, [N] int64.
+def soft_choice(
+    log_posterior: Array, experts: Mapping[int, tuple[Array, Array]], bounds: Bounds
+) -> Array:
+    """Return the class with the largest p(task) p(class | task) over the tasks that were asked, [N]
+    int64.
 
     Args:
         log_posterior: [N, T] over tasks.
-        experts: task -> (rows [n], log probabilities [n, classes of the task]) for the nodes that have the task among their top ones.
+        experts: task -> (rows [n], log probabilities [n, classes of the task]) for the nodes that
+            have the task among their top ones.
     """
     best, chosen = np.full(len(log_posterior), -np.inf), np.full(len(log_posterior), -1, np.int64)
     for k in sorted(experts):

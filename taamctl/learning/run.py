@@ -1,4 +1,6 @@
-"""Take a method through a task stream, checkpoint after every task, and go on where an interrupted run stopped."""
+"""Take a method through a task stream, checkpoint after every task, and go on where an
+interrupted run stopped.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,18 @@ class Checkpoints(Protocol):
         """Keep a finished stage, whole or not at all."""
 
 
-def train_stream(make: Callable[[], Method], load_task: Callable[[int], TaskData], class_sizes: Array, checkpoints: Checkpoints,
-                 progress: Progress) -> int:
+def train_stream(
+    make: Callable[[], Method],
+    load_task: Callable[[int], TaskData],
+    class_sizes: Array,
+    checkpoints: Checkpoints,
+    progress: Progress,
+) -> int:
     """Train every stage that is not yet in `checkpoints`; return how many were already there.
 
-    Every stage is learned by a new object that is given what earlier stages returned and nothing else: a method cannot keep data
-    but in its states, and those are held to its declared budget, whoever learned them.
+    Every stage is learned by a new object that is given what earlier stages returned and nothing
+    else: a method cannot keep data but in its states, and those are held to its declared budget,
+    whoever learned them.
 
     Args:
         make: returns a new method.
@@ -49,28 +57,47 @@ def train_stream(make: Callable[[], Method], load_task: Callable[[int], TaskData
         saved = checkpoints.load(stage)
         if saved is not None:
             state, training = saved[0], saved[1]
-            rows = memory.enforce(first, state, training, rows, memory.seen_sizes(class_sizes, info.bounds[stage][1]))
+            rows = memory.enforce(
+                first, state, training, rows, memory.seen_sizes(class_sizes, info.bounds[stage][1])
+            )
             progress.advance(first.steps(stage))
-            progress.line(f"task {stage + 1}/{info.num_tasks}: taken from the checkpoint of an interrupted run")
+            progress.line(
+                f"task {stage + 1}/{info.num_tasks}: taken from the checkpoint of an interrupted "
+                "run"
+            )
         else:
             began = time.perf_counter()
-            state, training, losses = learn_stage(make(), load_task, class_sizes, stage, (states, training), rows, progress)
+            state, training, losses = learn_stage(
+                make(), load_task, class_sizes, stage, (states, training), rows, progress
+            )
             rows += memory.rows_of(state)
             checkpoints.save(stage, state, training, losses)
-            progress.line(f"task {stage + 1}/{info.num_tasks}: loss {np.asarray(losses)[-1]:.4f}, {time.perf_counter() - began:.1f} s")
+            progress.line(
+                f"task {stage + 1}/{info.num_tasks}: loss {np.asarray(losses)[-1]:.4f}, "
+                f"{time.perf_counter() - began:.1f} s"
+            )
         if not first.independent:
             states.append(state)
     progress.finish()
     return len(done)
 
 
-def learn_stage(method: Method, load_task: Callable[[int], TaskData], class_sizes: Array, stage: int,
-                earlier: tuple[Sequence[State], State], rows: int, progress: Progress = SILENT) -> tuple[State, State, Array]:
-    """Learn one stage and return (state, training state, losses [epochs] float32): the same bits wherever it runs.
+def learn_stage(
+    method: Method,
+    load_task: Callable[[int], TaskData],
+    class_sizes: Array,
+    stage: int,
+    earlier: tuple[Sequence[State], State],
+    rows: int,
+    progress: Progress = SILENT,
+) -> tuple[State, State, Array]:
+    """Learn one stage and return (state, training state, losses [epochs] float32): the same bits
+    wherever it runs.
 
     Args:
         method: a new one.
-        earlier: states of the stages before, and the training state of the last; not looked at where tasks are independent.
+        earlier: states of the stages before, and the training state of the last; not looked at
+            where tasks are independent.
         rows: rows of data that the stages before keep, as far as they are known here.
 
     Raises:
@@ -83,13 +110,20 @@ def learn_stage(method: Method, load_task: Callable[[int], TaskData], class_size
     losses = method.learn(tuple(load_task(k) for k in wanted), progress)
     _refuse_divergence(losses, stage)
     state, training = method.state(), method.training_state()
-    memory.enforce(method, state, training, rows, memory.seen_sizes(class_sizes, method.info.bounds[stage][1]))
+    memory.enforce(
+        method, state, training, rows, memory.seen_sizes(class_sizes, method.info.bounds[stage][1])
+    )
     return state, training, losses
 
 
 def _refuse_divergence(losses: Array, stage: int) -> None:
-    """Raise where training left the finite numbers: everything after it would be noise in the shape of a result."""
+    """Raise where training left the finite numbers: everything after it would be noise in the
+    shape of a result.
+    """
     wrong = np.flatnonzero(~np.isfinite(losses))
     if len(wrong):
-        raise TaamctlError(f"training diverged: the loss of task {stage + 1} is {losses[wrong[0]]} in epoch {int(wrong[0]) + 1}",
-                           "lower train.lr, or look for extreme values in the features")
+        raise TaamctlError(
+            f"training diverged: the loss of task {stage + 1} is {losses[wrong[0]]} in epoch "
+            f"{int(wrong[0]) + 1}",
+            "lower train.lr, or look for extreme values in the features",
+        )

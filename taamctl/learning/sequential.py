@@ -1,4 +1,6 @@
-"""What the baselines share: one trainable net and one Adam that go through the stream task by task."""
+"""What the baselines share: one trainable net and one Adam that go through the stream task by
+task.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,16 @@ Tensors = dict[str, torch.Tensor]
 
 
 class SequentialMethod(Method):
-    """Class-balanced cross-entropy over all classes seen, on the current task's nodes; a method overrides what it does more.
+    """Class-balanced cross-entropy over all classes seen, on the current task's nodes; a method
+    overrides what it does more.
 
-    The order of calls in a stage is `begin`, then an epoch after the other of what `objective` returned, then `end`. Everything
-    that a later stage needs goes through `kept` and `restore`.
+    The order of calls in a stage is `begin`, then an epoch after the other of what `objective`
+    returned, then `end`. Everything that a later stage needs goes through `kept` and `restore`.
     """
 
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
+    ) -> None:
         super().__init__(params, info, train, seed, device)
         self.net = self.draw()
         self.optimiser = loop.adam(self.net.parameters(), train)
@@ -35,7 +40,9 @@ class SequentialMethod(Method):
 
     def draw(self) -> Net:
         """Draw the net that the stream starts with."""
-        return TrainableNet.draw(self.info.num_features, self.info.num_classes, self.seed, self.device)
+        return TrainableNet.draw(
+            self.info.num_features, self.info.num_classes, self.seed, self.device
+        )
 
     def begin(self, data: TaskData) -> None:
         """Prepare a stage, before its first epoch: fill a memory, keep a teacher."""
@@ -59,7 +66,9 @@ class SequentialMethod(Method):
         """Install what `kept` returned at every stage so far."""
 
     def cross_entropy(self, h: torch.Tensor, y: torch.Tensor) -> loop.Loss:
-        """Return the class-balanced cross-entropy over the classes seen, weights counted once over all rows of `y`."""
+        """Return the class-balanced cross-entropy over the classes seen, weights counted once
+        over all rows of `y`.
+        """
         weights = loss.node_weights(y, self.info.num_classes, self.train.balance)
 
         def objective(rows: torch.Tensor | None) -> torch.Tensor:
@@ -71,25 +80,41 @@ class SequentialMethod(Method):
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Train on the current task."""
         data = tasks[-1]
-        data = dataclasses.replace(data, h=data.h.to(self.device), y=data.y.to(self.device), deg=data.deg.to(self.device))
+        data = dataclasses.replace(
+            data, h=data.h.to(self.device), y=data.y.to(self.device), deg=data.deg.to(self.device)
+        )
         self.seen, self.progress = data.task.high, progress
         self.begin(data)
         objective, rows = self.objective(data)
-        history = loop.fit(self.optimiser, objective, rows, self.train, torch_generator(self.seed, "batches", data.task.index),
-                           progress, self.device, self.adjust(data))
+        history = loop.fit(
+            self.optimiser,
+            objective,
+            rows,
+            self.train,
+            torch_generator(self.seed, "batches", data.task.index),
+            progress,
+            self.device,
+            self.adjust(data),
+        )
         self.end(data)
         return history
 
     def state(self) -> dict[str, Array]:
-        """Return the whole net (a later stage overwrites it) and what the method keeps beside it."""
-        return to_arrays({**{f"net/{i}": p for i, p in enumerate(self.net.parameters())}, **self.kept()})
+        """Return the whole net (a later stage overwrites it) and what the method keeps beside
+        it.
+        """
+        return to_arrays(
+            {**{f"net/{i}": p for i, p in enumerate(self.net.parameters())}, **self.kept()}
+        )
 
     def training_state(self) -> dict[str, Array]:
         """Return Adam's moments, which carry over between tasks."""
         return loop.optimiser_state(self.optimiser)
 
     def load(self, shared: State, states: Sequence[State], training: State | None = None) -> None:
-        """Install the net of the last stage, what the method keeps, and the optimiser where training goes on."""
+        """Install the net of the last stage, what the method keeps, and the optimiser where
+        training goes on.
+        """
         tensors = [to_tensors(s, self.device) for s in states]
         with torch.no_grad():
             for i, p in enumerate(self.net.parameters()):

@@ -11,14 +11,16 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.learning.params import InferParams
 
-Means = Sequence[tuple[Array, Array] | None]  # per graph: hop means [J, F] and LS means [2, F]; None without a node
+Means = Sequence[
+    tuple[Array, Array] | None
+]  # per graph: hop means [J, F] and LS means [2, F]; None without a node
 
 
 def amp_weights(hop: int, alpha: float) -> Array:
     """Return the weights of mean(S^j X), j = 0..hop, in the mean of AMP level `hop`.
 
-    Z^0 = X, Z^i = (1 - alpha) S Z^(i-1) + alpha X, hence Z^i = (1 - alpha)^i S^i X + alpha sum_{j<i} (1 - alpha)^j S^j X.
-    Source: TAAM (2026), Algorithm 1, Eqs. 4-6.
+    Z^0 = X, Z^i = (1 - alpha) S Z^(i-1) + alpha X, hence Z^i = (1 - alpha)^i S^i X + alpha
+    sum_{j<i} (1 - alpha)^j S^j X. Source: TAAM (2026), Algorithm 1, Eqs. 4-6.
     """
     powers = (1 - alpha) ** np.arange(hop + 1, dtype=np.float64)
     weights = alpha * powers
@@ -40,9 +42,15 @@ def profile(hop_mean: Array, ls_mean: Array, params: InferParams) -> Array:
     if params.profile == "ls":
         return np.asarray(ls_mean[0 if params.ls_trailing_norm else 1], np.float64)
     if max(params.hops) >= len(hop_mean):
-        raise TaamctlError(f"infer.hops asks for hop {max(params.hops)}, precompute stored hops up to {len(hop_mean) - 1}",
-                           f"set precompute.max_hop to {max(params.hops)} or more")
-    blocks = [w * (amp_weights(hop, params.alpha) @ hop_mean[:hop + 1].astype(np.float64)) for hop, w in sorted(params.hops.items())]
+        raise TaamctlError(
+            f"infer.hops asks for hop {max(params.hops)}, precompute stored hops up to "
+            f"{len(hop_mean) - 1}",
+            f"set precompute.max_hop to {max(params.hops)} or more",
+        )
+    blocks = [
+        w * (amp_weights(hop, params.alpha) @ hop_mean[: hop + 1].astype(np.float64))
+        for hop, w in sorted(params.hops.items())
+    ]
     return np.concatenate(blocks)
 
 
@@ -54,11 +62,15 @@ def profiles(means: Means, params: InferParams) -> Array:
 
 
 def similarity(query: Array, prototypes: Array, metric: str) -> Array:
-    """Return the similarity of a profile [D] to prototypes [K, D]: cosine, or minus the Euclidean distance."""
+    """Return the similarity of a profile [D] to prototypes [K, D]: cosine, or minus the
+    Euclidean distance.
+    """
     if metric == "euclid":
         return np.asarray(-np.linalg.norm(prototypes - query, axis=1))
     norms = np.linalg.norm(prototypes, axis=1) * np.linalg.norm(query)
-    return np.asarray(np.divide(prototypes @ query, norms, out=np.full(len(prototypes), -1.0), where=norms > 0))
+    return np.asarray(
+        np.divide(prototypes @ query, norms, out=np.full(len(prototypes), -1.0), where=norms > 0)
+    )
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,8 @@ class Decisions:
     """All task-ID decisions of a stream.
 
     Attributes:
-        choice: [T, T] int64; row t, column j: task chosen at stage t for task j's query graph, -1 where j > t.
+        choice: [T, T] int64; row t, column j: task chosen at stage t for task j's query graph, -1
+            where j > t.
         similarity: [T, T, T] float32; NaN where not compared.
         margin: [T, T] float32; best minus second best, NaN with one candidate.
     """
@@ -77,7 +90,8 @@ class Decisions:
 
 
 def decide(queries: Array, prototypes: Array, metric: str) -> Decisions:
-    """Decide every (stage, task): stage t compares with the prototypes of tasks 0..t; the lowest task wins a tie.
+    """Decide every (stage, task): stage t compares with the prototypes of tasks 0..t; the lowest
+    task wins a tie.
 
     Args:
         queries: [T, D] profiles of the query graphs; NaN rows (no node) get no decision.
@@ -91,8 +105,8 @@ def decide(queries: Array, prototypes: Array, metric: str) -> Decisions:
             continue
         whole = similarity(queries[j], prototypes, metric)
         for stage in range(j, t):
-            seen = whole[:stage + 1]
-            scores[stage, j, :stage + 1] = seen
+            seen = whole[: stage + 1]
+            scores[stage, j, : stage + 1] = seen
             choice[stage, j] = int(seen.argmax())
             if stage:
                 second, first = np.partition(seen, -2)[-2:]
@@ -104,9 +118,11 @@ GRID = (("amp", "cosine"), ("amp", "euclid"), ("ls", "cosine"), ("ls", "euclid")
 
 
 def grid(queries: Means, prototypes: Means, params: InferParams) -> Array:
-    """Return the share of right decisions after the last task for every profile and metric of `GRID`, [4] float64.
+    """Return the share of right decisions after the last task for every profile and metric of
+    `GRID`, [4] float64.
 
-    It depends on the features alone, not on any method: what of a difference is the profile's, and what the metric's.
+    It depends on the features alone, not on any method: what of a difference is the profile's, and
+    what the metric's.
 
     Args:
         queries, prototypes: means of the query graphs and of the training parts.

@@ -16,8 +16,8 @@ class Unit:
     """A kind of unit.
 
     Attributes:
-        kind: `graph` (all nodes of a query graph), `component` (a connected component), `batch` (the next `size` nodes to arrive) or
-            `node`.
+        kind: `graph` (all nodes of a query graph), `component` (a connected component), `batch`
+            (the next `size` nodes to arrive) or `node`.
         size: B of a batch; 0 elsewhere.
     """
 
@@ -32,7 +32,12 @@ class Unit:
 
 def all_units(batches: tuple[int, ...]) -> tuple[Unit, ...]:
     """Return every unit, from the most nodes to one."""
-    return (Unit("graph"), Unit("component"), *(Unit("batch", b) for b in reversed(batches)), Unit("node"))
+    return (
+        Unit("graph"),
+        Unit("component"),
+        *(Unit("batch", b) for b in reversed(batches)),
+        Unit("node"),
+    )
 
 
 def assign(unit: Unit, edges: Any, seed: int) -> Array:
@@ -50,7 +55,9 @@ def assign(unit: Unit, edges: Any, seed: int) -> Array:
     if unit.kind == "component":
         from scipy.sparse.csgraph import connected_components
 
-        return np.asarray(connected_components(edges, directed=True, connection="weak")[1], np.int64)
+        return np.asarray(
+            connected_components(edges, directed=True, connection="weak")[1], np.int64
+        )
     arrival = numpy_generator(seed, "arrival").permutation(n)
     out = np.empty(n, np.int64)
     out[arrival] = np.arange(n) // unit.size
@@ -64,5 +71,7 @@ def means(values: Array, unit: Array) -> Array:
         return np.asarray(values, np.float64)
     import scipy.sparse as sp
 
-    members = sp.csr_matrix((np.ones(len(unit)), (unit, np.arange(len(unit)))), shape=(count, len(unit)))
+    members = sp.csr_matrix(
+        (np.ones(len(unit)), (unit, np.arange(len(unit)))), shape=(count, len(unit))
+    )
     return np.asarray((members @ values) / np.asarray(members.sum(1)), np.float64)

@@ -1,4 +1,6 @@
-"""Analytic: ridge regression in closed form over all classes seen, from sums that every task adds to."""
+"""Analytic: ridge regression in closed form over all classes seen, from sums that every task
+adds to.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +24,45 @@ from taamctl.learning.params import RidgeParams, TrainParams
 class Params(RidgeParams):
     """Node profiles, their regression, and what is kept of the Gram matrix."""
 
-    rank: int | None = param("what is kept of the Gram matrix from task to task: null = all of it; r = r leading directions and the "
-                             "diagonal; 0 = the diagonal alone", ge=0)
+    rank: int | None = param(
+        "what is kept of the Gram matrix from task to task: null = all of it; r = r leading "
+        "directions and the diagonal; 0 = the diagonal alone",
+        ge=0,
+    )
 
 
 class Method(Base):
-    """W = (G + r D)^-1 Q with G = sum of w_v phi_v phi_v^T and Q = sum of w_v phi_v y_v^T, w_v = 1 / N_c, over the nodes of all tasks.
+    """W = (G + r D)^-1 Q with G = sum of w_v phi_v phi_v^T and Q = sum of w_v phi_v y_v^T, w_v = 1
+    / N_c, over the nodes of all tasks.
 
-    No task ID, no gradient, no data kept: after any order of tasks W is the joint solution to rounding. For nodes of unsorted graphs.
-    Source: ACIL (2022), AL-GNN (2025) on graphs; node profiles of mixed hops and the ridge from the sums are ours.
+    No task ID, no gradient, no data kept: after any order of tasks W is the joint solution to
+    rounding. For nodes of unsorted graphs. Source: ACIL (2022), AL-GNN (2025) on graphs; node
+    profiles of mixed hops and the ridge from the sums are ours.
     """
 
-    facts: ClassVar[Facts] = Facts(title="Analytic", family="closed form", source="ACIL (2022), AL-GNN (2025)", sees="current",
-                                   task_id="none", needs=("x", "edges"), query_needs=("x", "edges"),
-                                   memory="sums over nodes: a Gram matrix and a column per class")
+    facts: ClassVar[Facts] = Facts(
+        title="Analytic",
+        family="closed form",
+        source="ACIL (2022), AL-GNN (2025)",
+        sees="current",
+        task_id="none",
+        needs=("x", "edges"),
+        query_needs=("x", "edges"),
+        memory="sums over nodes: a Gram matrix and a column per class",
+    )
     params: Params
 
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
+    ) -> None:
         super().__init__(params, info, train, seed, device)
         self._lift = ridge.Lift.draw(info.num_features, self.params, seed)
         width = self.params.profile_width(info.num_features)
-        self._sums = ridge.Sums(torch.zeros(width, width, dtype=torch.float64), torch.zeros(width, 0, dtype=torch.float64), 0)
+        self._sums = ridge.Sums(
+            torch.zeros(width, width, dtype=torch.float64),
+            torch.zeros(width, 0, dtype=torch.float64),
+            0,
+        )
         self._squeezed = ridge.squeeze(self._sums.gram, self.params.rank or 0)
         self._weight = torch.zeros(width, 0)
 
@@ -52,10 +72,18 @@ class Method(Base):
         return 1
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
-        """Add one task to the sums and solve; return the share of its training nodes that are wrong."""
+        """Add one task to the sums and solve; return the share of its training nodes that are
+        wrong.
+        """
         data = tasks[-1]
         profiles = self._hops(data.h, data.extras)
-        mine = ridge.collect(profiles, (data.y - data.task.low).to(self.device), data.task.high - data.task.low, self._lift, self.params)
+        mine = ridge.collect(
+            profiles,
+            (data.y - data.task.low).to(self.device),
+            data.task.high - data.task.low,
+            self._lift,
+            self.params,
+        )
         self._sums = self._sums.joined(mine)
         if self.params.rank is not None:
             self._squeezed = ridge.squeeze(self._sums.gram, self.params.rank)
@@ -88,7 +116,11 @@ class Method(Base):
         if training:
             kept = {name: torch.from_numpy(np.array(array)) for name, array in training.items()}
             whole = "gram" in kept
-            gram = ridge.unpack(kept["gram"], len(self._weight)) if whole else ridge.unsqueeze(kept["factors"], kept["diagonal"])
+            gram = (
+                ridge.unpack(kept["gram"], len(self._weight))
+                if whole
+                else ridge.unsqueeze(kept["factors"], kept["diagonal"])
+            )
             self._sums = ridge.Sums(gram, kept["cross"], int(kept["nodes"][0]))
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
@@ -104,5 +136,7 @@ class Method(Base):
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return the sums; the weights follow from them."""
-        words = ridge.memory_words(self.info.num_features, self.info.num_classes, self.params, self.params.rank)
+        words = ridge.memory_words(
+            self.info.num_features, self.info.num_classes, self.params, self.params.rank
+        )
         return Stored(parameters=words, net=self._lift.matrix.numel())

@@ -1,4 +1,7 @@
-"""CaT: condense and train. The model is trained on condensed rows only, the current task's included."""
+"""CaT: condense and train.
+
+The model is trained on condensed rows only, the current task's included.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,11 @@ from taamctl.learning.method import Facts
 class Params:
     """CaT's own parameters."""
 
-    budget: int = param("condensed rows per class on average; shared among a task's classes in proportion to their sizes", ge=1)
+    budget: int = param(
+        "condensed rows per class on average; shared among a task's classes in proportion to their "
+        "sizes",
+        ge=1,
+    )
     encoders: int = param("random encoders that class means are matched under", ge=1)
     width: int = param("rows of an encoder", ge=1)
     condense_lr: float = param("Adam's learning rate for the condensed rows", gt=0)
@@ -26,17 +33,30 @@ class Params:
 
 
 class Method(CondensedMethod):
-    """Plain CE over the classes seen, on the condensed rows of all tasks so far; the net goes on from task to task.
+    """Plain CE over the classes seen, on the condensed rows of all tasks so far; the net goes on
+    from task to task.
 
-    The encoders see H of real nodes and bare condensed rows. Its own metric is micro accuracy; the budget here is per class, so that
-    it compares with the other memories. Source: Liu, Qiu and Huang (2023).
+    The encoders see H of real nodes and bare condensed rows. Its own metric is micro accuracy; the
+    budget here is per class, so that it compares with the other memories. Source: Liu, Qiu and
+    Huang (2023).
     """
 
-    facts: ClassVar[Facts] = Facts(title="CaT", family="replay", source="Liu, Qiu and Huang (2023)", sees="current", task_id="none",
-                                   needs=("x",), memory="condensed rows, b per class on average")
+    facts: ClassVar[Facts] = Facts(
+        title="CaT",
+        family="replay",
+        source="Liu, Qiu and Huang (2023)",
+        sees="current",
+        task_id="none",
+        needs=("x",),
+        memory="condensed rows, b per class on average",
+    )
     params: Params
 
-    def condense(self, real: list[torch.Tensor], made: list[torch.Tensor], generator: np.random.Generator) -> None:
+    def condense(
+        self, real: list[torch.Tensor], made: list[torch.Tensor], generator: np.random.Generator
+    ) -> None:
         """Match class means under many encoders, one update each."""
         p = self.params
-        condense.match_means(real, made, p.width, p.encoders, 1, p.condense_lr, True, generator, self.progress)
+        condense.match_means(
+            real, made, p.width, p.encoders, 1, p.condense_lr, True, generator, self.progress
+        )

@@ -22,26 +22,41 @@ from taamctl.models.backbones import HIDDEN
 class Params:
     """DeLoMe's own parameters."""
 
-    profile: str = param("release: gradients of the negative log-likelihood function on raw logits, as in the public code; text: of the "
-                         "cross-entropy", choices=("release", "text"))
+    profile: str = param(
+        "release: gradients of the negative log-likelihood function on raw logits, as in the "
+        "public code; text: of the cross-entropy",
+        choices=("release", "text"),
+    )
     budget: int = param("synthetic rows per class, b", ge=1)
     tau: float = param("strength of the logit adjustment, tau", ge=0)
     iterations: int = param("random nets that gradients are matched on", ge=1)
     condense_lr: float = param("Adam's learning rate for the synthetic rows", gt=0)
-    labels: str = param("class_id: a synthetic row has the class of the nodes it stands for; first_appearance: the public code's mix-up, "
-                        "labels in the order in which classes first appear among the nodes", choices=("class_id", "first_appearance"))
+    labels: str = param(
+        "class_id: a synthetic row has the class of the nodes it stands for; first_appearance: the "
+        "public code's mix-up, labels in the order in which classes first appear among the nodes",
+        choices=("class_id", "first_appearance"),
+    )
 
 
 class Method(ReplayMethod):
-    """Sum over {current} and {old tasks} of mean CE on z + tau log pi, pi_c the share of class c's rows; no class weights.
+    """Sum over {current} and {old tasks} of mean CE on z + tau log pi, pi_c the share of class c's
+    rows; no class weights.
 
-    Rows start as raw X of random nodes of the class and are fed to the net without edges; the real gradients use exact cached H in
-    place of sampled neighbours. Source: Niu et al. (2024). Its code orders classes by first appearance in one place and by id in
-    another, which swaps the memory's labels of a task whenever its first node is of the second class.
+    Rows start as raw X of random nodes of the class and are fed to the net without edges; the real
+    gradients use exact cached H in place of sampled neighbours. Source: Niu et al. (2024). Its code
+    orders classes by first appearance in one place and by id in another, which swaps the memory's
+    labels of a task whenever its first node is of the second class.
     """
 
-    facts: ClassVar[Facts] = Facts(title="DeLoMe", family="replay", source="Niu, Pang and Chen (2024)", sees="current", task_id="none",
-                                   needs=("x",), memory="synthetic rows, b per class")
+    facts: ClassVar[Facts] = Facts(
+        title="DeLoMe",
+        family="replay",
+        source="Niu, Pang and Chen (2024)",
+        sees="current",
+        task_id="none",
+        needs=("x",),
+        memory="synthetic rows, b per class",
+    )
     params: Params
 
     @property
@@ -58,13 +73,32 @@ class Method(ReplayMethod):
         generator = torch_generator(self.seed, "condense", data.task.index)
         found = memory.per_class(data.y, self.params.budget, data.task.classes)
         real = [data.h[rows] for _, rows, _ in found]
-        made = [condense.start_rows(rows, count, generator, lambda r: graph.raw_rows(data.extras, r, self.info.num_features))
-                .to(self.device) for _, rows, count in found]
+        made = [
+            condense.start_rows(
+                rows,
+                count,
+                generator,
+                lambda r: graph.raw_rows(data.extras, r, self.info.num_features),
+            ).to(self.device)
+            for _, rows, count in found
+        ]
         kind = "raw_nll" if self.params.profile == "release" else "ce"
-        condense.match_gradients(real, made, [c for c, _, _ in found], self.info.num_classes, HIDDEN, kind, self.params.iterations,
-                                 self.params.condense_lr, generator, self.progress)
+        condense.match_gradients(
+            real,
+            made,
+            [c for c, _, _ in found],
+            self.info.num_classes,
+            HIDDEN,
+            kind,
+            self.params.iterations,
+            self.params.condense_lr,
+            generator,
+            self.progress,
+        )
         labels = self._labels(data, [c for c, _, _ in found])
-        y = [torch.full((len(s),), c, device=self.device) for s, c in zip(made, labels, strict=True)]
+        y = [
+            torch.full((len(s),), c, device=self.device) for s, c in zip(made, labels, strict=True)
+        ]
         return {"x": torch.cat(made), "y": torch.cat(y)}
 
     def _labels(self, data: TaskData, classes: list[int]) -> list[int]:
@@ -76,7 +110,9 @@ class Method(ReplayMethod):
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return the sum of the groups' adjusted cross-entropies."""
         old = self.memory[:-1]
-        counts = torch.bincount(torch.cat([data.y, *(m["y"] for m in old)]), minlength=self.seen)[:self.seen].float()
+        counts = torch.bincount(torch.cat([data.y, *(m["y"] for m in old)]), minlength=self.seen)[
+            : self.seen
+        ].float()
         shift = self.params.tau * (counts / counts.sum()).clamp(min=1e-12).log()
 
         def group(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

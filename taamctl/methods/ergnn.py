@@ -24,32 +24,56 @@ class Params:
     """ER-GNN's own parameters."""
 
     budget: int = param("nodes kept per class, b", ge=1)
-    sampler: str = param("cm: fewest nodes of other classes nearby; mf: nearest to the class mean; _plus: on the hidden layer instead of "
-                         "raw features; random", choices=SAMPLERS)
+    sampler: str = param(
+        "cm: fewest nodes of other classes nearby; mf: nearest to the class mean; _plus: on the "
+        "hidden layer instead of raw features; random",
+        choices=SAMPLERS,
+    )
     distance: float = param("cm: what is nearby, d", gt=0)
-    view: str = param("what is replayed: isolated (raw X: with its self-loop alone a node's S is 1), induced (over the edges among the "
-                      "kept nodes) or cached_h (H)", choices=("isolated", "induced", "cached_h"))
-    beta: str = param("published: beta L_new + (1 - beta) L_B with beta = |B| / (|B| + N), so a larger buffer weighs less; swapped; "
-                      "none: L_new + L_B", choices=("published", "swapped", "none"))
+    view: str = param(
+        "what is replayed: isolated (raw X: with its self-loop alone a node's S is 1), induced "
+        "(over the edges among the kept nodes) or cached_h (H)",
+        choices=("isolated", "induced", "cached_h"),
+    )
+    beta: str = param(
+        "published: beta L_new + (1 - beta) L_B with beta = |B| / (|B| + N), so a larger buffer "
+        "weighs less; swapped; none: L_new + L_B",
+        choices=("published", "swapped", "none"),
+    )
 
 
 class Method(ReplayMethod):
-    """beta L_new + (1 - beta) L_B, both class-balanced over the classes seen; the buffer B holds the current task's nodes too.
+    """beta L_new + (1 - beta) L_B, both class-balanced over the classes seen; the buffer B holds
+    the current task's nodes too.
 
-    The published code indexes the full class with a subsample's ranks (classes beyond 1,000 nodes) and takes the features farthest
-    from the mean; neither is kept. On bag-of-words features no distance is below d, and cm takes the first nodes.
-    Source: Zhou and Cao (2021); budget and view by the cost table and the results of TAAM (AAMAS 2026).
+    The published code indexes the full class with a subsample's ranks (classes beyond 1,000 nodes)
+    and takes the features farthest from the mean; neither is kept. On bag-of-words features no
+    distance is below d, and cm takes the first nodes. Source: Zhou and Cao (2021); budget and view
+    by the cost table and the results of TAAM (AAMAS 2026).
     """
 
-    facts: ClassVar[Facts] = Facts(title="ER-GNN", family="replay", source="Zhou and Cao (2021)", sees="current", task_id="none",
-                                   needs=("x", "edges"), memory="rows of X, b per class")
+    facts: ClassVar[Facts] = Facts(
+        title="ER-GNN",
+        family="replay",
+        source="Zhou and Cao (2021)",
+        sees="current",
+        task_id="none",
+        needs=("x", "edges"),
+        memory="rows of X, b per class",
+    )
     params: Params
     include_current = True
 
     def select(self, data: TaskData) -> Tensors:
         """Take b nodes per class and what is replayed of them."""
-        rows = torch.cat([self._pick(data, rows, count) for _, rows, count in memory.per_class(data.y, self.params.budget,
-                                                                                             data.task.classes)])
+        rows = torch.cat(
+            [
+                self._pick(data, rows, count)
+                for _, rows, count in memory.per_class(
+                    data.y, self.params.budget, data.task.classes
+                )
+            ]
+        )
         return {"x": self._view(data, rows).to(self.device), "y": data.y[rows]}
 
     def _pick(self, data: TaskData, rows: torch.Tensor, count: int) -> torch.Tensor:
@@ -68,7 +92,9 @@ class Method(ReplayMethod):
         if self.params.sampler.endswith("_plus"):
             with torch.no_grad():
                 return functional.relu(functional.linear(data.h, self.net.parameters()[0]))
-        return graph.raw_rows(data.extras, torch.arange(len(data.y)), self.info.num_features).to(self.device)
+        return graph.raw_rows(data.extras, torch.arange(len(data.y)), self.info.num_features).to(
+            self.device
+        )
 
     def _view(self, data: TaskData, rows: torch.Tensor) -> torch.Tensor:
         if self.params.view == "cached_h":
@@ -87,5 +113,7 @@ class Method(ReplayMethod):
         x, y = self.replayed()
         old, size = self.cross_entropy(x, y), len(y)
         beta = size / (size + len(data.y))
-        a, b = {"published": (beta, 1 - beta), "swapped": (1 - beta, beta), "none": (1.0, 1.0)}[self.params.beta]
+        a, b = {"published": (beta, 1 - beta), "swapped": (1 - beta, beta), "none": (1.0, 1.0)}[
+            self.params.beta
+        ]
         return lambda rows: a * new(rows) + b * old(None), len(data.y)

@@ -21,41 +21,60 @@ class Params:
     """EWC's own parameters."""
 
     strength: float = param("weight of the penalty, lambda", ge=0)
-    fisher: str = param("batch: squared gradient of the mean cross-entropy (CGLB); sample: mean squared gradient of a node's",
-                        choices=("batch", "sample"))
+    fisher: str = param(
+        "batch: squared gradient of the mean cross-entropy (CGLB); sample: mean squared gradient "
+        "of a node's",
+        choices=("batch", "sample"),
+    )
 
 
 class Method(PenalisedMethod):
-    """CE + lambda sum_i sum_p F_ip (theta_p - theta*_ip)^2 over all earlier tasks i, kept as two sums whatever their number.
+    """CE + lambda sum_i sum_p F_ip (theta_p - theta*_ip)^2 over all earlier tasks i, kept as two
+    sums whatever their number.
 
     Source: Kirkpatrick et al. (2017), as in the CGLB benchmark (2022).
     """
 
-    facts: ClassVar[Facts] = Facts(title="EWC", family="regularisation", source="Kirkpatrick et al. (2017); CGLB (2022)", sees="current",
-                                   task_id="none")
+    facts: ClassVar[Facts] = Facts(
+        title="EWC",
+        family="regularisation",
+        source="Kirkpatrick et al. (2017); CGLB (2022)",
+        sees="current",
+        task_id="none",
+    )
     params: Params
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return cross-entropy plus penalty."""
         new = self.cross_entropy(data.h, data.y)
-        return lambda rows: new(rows) + self.params.strength * self.pull(self.net.parameters()), len(data.y)
+        return (
+            lambda rows: new(rows) + self.params.strength * self.pull(self.net.parameters()),
+            len(data.y),
+        )
 
     def end(self, data: TaskData) -> None:
         """Add the task's Fisher information."""
         if self.params.fisher == "batch":
-            fisher = [g ** 2 for g in gradients(self.cross_entropy(data.h, data.y)(None), self.net.parameters())]
+            fisher = [
+                g**2
+                for g in gradients(self.cross_entropy(data.h, data.y)(None), self.net.parameters())
+            ]
         else:
             fisher = self._per_sample(data)
         self.pull.add(fisher, self.net.parameters())
 
     def _per_sample(self, data: TaskData) -> list[torch.Tensor]:
-        """Return mean_v (d CE_v / d theta)^2: (delta x^T)^2 factors into delta^2 (x^2)^T, so no gradient per node is needed."""
+        """Return mean_v (d CE_v / d theta)^2: (delta x^T)^2 factors into delta^2 (x^2)^T, so no
+        gradient per node is needed.
+        """
         assert isinstance(self.net, TrainableNet)
         with torch.no_grad():
             a = functional.relu(functional.linear(data.h, self.net.w1))
-            w2 = self.net.w2[:self.seen]
-            delta = torch.softmax(functional.linear(a, w2), dim=1) - functional.one_hot(data.y, self.seen)
+            w2 = self.net.w2[: self.seen]
+            delta = torch.softmax(functional.linear(a, w2), dim=1) - functional.one_hot(
+                data.y, self.seen
+            )
             inner = (delta @ w2) * (a > 0)
             out = torch.zeros_like(self.net.w2)
-            out[:self.seen] = (delta ** 2).T @ a ** 2 / len(data.y)
-            return [(inner ** 2).T @ data.h ** 2 / len(data.y), out]
+            out[: self.seen] = (delta**2).T @ a**2 / len(data.y)
+            return [(inner**2).T @ data.h**2 / len(data.y), out]

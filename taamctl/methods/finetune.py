@@ -11,9 +11,16 @@ Params = None
 
 
 class Method(SequentialMethod):
-    """Class-balanced cross-entropy over all classes seen, on the current task's nodes; one Adam for the whole stream.
+    """Class-balanced cross-entropy over all classes seen, on the current task's nodes; one Adam for
+    the whole stream.
 
     Source: the "bare" baseline of the CGLB benchmark (2022).
     """
 
-    facts: ClassVar[Facts] = Facts(title="Finetuning", family="lower reference", source="CGLB (2022)", sees="current", task_id="none")
+    facts: ClassVar[Facts] = Facts(
+        title="Finetuning",
+        family="lower reference",
+        source="CGLB (2022)",
+        sees="current",
+        task_id="none",
+    )

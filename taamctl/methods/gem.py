@@ -1,4 +1,6 @@
-"""GEM: gradient episodic memory, steps that do not increase the loss on any earlier task's memory."""
+"""GEM: gradient episodic memory, steps that do not increase the loss on any earlier task's
+memory.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,12 @@ class Params:
 
 
 def project(g: torch.Tensor, memories: torch.Tensor, margin: float) -> torch.Tensor:
-    """Return the gradient nearest to `g` that no earlier task's gradient opposes; `g` itself where none does.
+    """Return the gradient nearest to `g` that no earlier task's gradient opposes; `g` itself where
+    none does.
 
-    min_v 1/2 v^T (G G^T + eps I) v + (G g)^T v with v >= gamma, g + G^T v: with u = v - gamma a non-negative least squares
-    problem in as many unknowns as there are earlier tasks. Source: Lopez-Paz and Ranzato (2017), Eqs. 8-11.
+    min_v 1/2 v^T (G G^T + eps I) v + (G g)^T v with v >= gamma, g + G^T v: with u = v - gamma a
+    non-negative least squares problem in as many unknowns as there are earlier tasks. Source:
+    Lopez-Paz and Ranzato (2017), Eqs. 8-11.
 
     Args:
         g: [P]. memories: [T, P], G.
@@ -46,21 +50,30 @@ def project(g: torch.Tensor, memories: torch.Tensor, margin: float) -> torch.Ten
         return g
     wide = memories.double()
     quadratic = (wide @ wide.T).cpu().numpy()
-    quadratic += RIDGE * max(1.0, float(np.trace(quadratic)) / len(against)) * np.eye(len(against))  # of large gradients too
+    quadratic += (
+        RIDGE * max(1.0, float(np.trace(quadratic)) / len(against)) * np.eye(len(against))
+    )  # of large gradients too
     lower = np.linalg.cholesky(quadratic)
     u, _ = nnls(lower.T, -np.linalg.solve(lower, quadratic.sum(1) * margin + against))
     return g + torch.from_numpy(u + margin).to(g) @ memories
 
 
 class Method(ReplayMethod):
-    """The current cross-entropy's gradient, projected so that it opposes no earlier task's unweighted cross-entropy over its range.
+    """The current cross-entropy's gradient, projected so that it opposes no earlier task's
+    unweighted cross-entropy over its range.
 
-    Memory rows are drawn balanced over the task's classes; CGLB takes the first ids, which are of one class where ids are sorted.
-    Source: Lopez-Paz and Ranzato (2017).
+    Memory rows are drawn balanced over the task's classes; CGLB takes the first ids, which are of
+    one class where ids are sorted. Source: Lopez-Paz and Ranzato (2017).
     """
 
-    facts: ClassVar[Facts] = Facts(title="GEM", family="replay", source="Lopez-Paz and Ranzato (2017)", sees="current", task_id="none",
-                                   memory="rows of H, m per task")
+    facts: ClassVar[Facts] = Facts(
+        title="GEM",
+        family="replay",
+        source="Lopez-Paz and Ranzato (2017)",
+        sees="current",
+        task_id="none",
+        memory="rows of H, m per task",
+    )
     params: Params
 
     def select(self, data: TaskData) -> Tensors:
@@ -68,7 +81,12 @@ class Method(ReplayMethod):
         generator = torch_generator(self.seed, "memory", data.task.index)
         found = memory.per_class(data.y, len(data.y), data.task.classes)
         quota = memory.evenly([len(rows) for _, rows, _ in found], self.params.budget)
-        rows = torch.cat([memory.pick_random(rows, q, generator) for (_, rows, _), q in zip(found, quota, strict=True)])
+        rows = torch.cat(
+            [
+                memory.pick_random(rows, q, generator)
+                for (_, rows, _), q in zip(found, quota, strict=True)
+            ]
+        )
         return {"x": data.h[rows], "y": data.y[rows]}
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
@@ -88,14 +106,19 @@ class Method(ReplayMethod):
                 rows.append(torch.cat([g.flatten() for g in gradients(value, weights)]))
             current = torch.cat([_gradient(p).flatten() for p in weights])
             projected = project(current, torch.stack(rows), self.params.margin)
-            for p, g in zip(weights, torch.split(projected, [p.numel() for p in weights]), strict=True):
+            for p, g in zip(
+                weights, torch.split(projected, [p.numel() for p in weights]), strict=True
+            ):
                 p.grad = g.reshape(p.shape)
 
         return adjust
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return min(m, N_k) rows per task."""
-        rows = sum(min(self.params.budget, int(class_sizes[low:high].sum())) for low, high in self.info.bounds)
+        rows = sum(
+            min(self.params.budget, int(class_sizes[low:high].sum()))
+            for low, high in self.info.bounds
+        )
         return Stored(rows=rows, net=self.net_words)
 
 

@@ -1,4 +1,7 @@
-"""Joint: train on all tasks' data together, without task IDs. The upper reference of class-incremental learning."""
+"""Joint: train on all tasks' data together, without task IDs.
+
+The upper reference of class-incremental learning.
+"""
 
 from __future__ import annotations
 
@@ -16,4 +19,6 @@ class Method(JointMethod):
     Source: the "joint" reference of the CGLB benchmark (2022).
     """
 
-    facts: ClassVar[Facts] = Facts(title="Joint", family="upper reference", source="CGLB (2022)", sees="all", task_id="none")
+    facts: ClassVar[Facts] = Facts(
+        title="Joint", family="upper reference", source="CGLB (2022)", sees="all", task_id="none"
+    )

@@ -1,4 +1,7 @@
-"""Linear probe: a logistic regression per task on H, routed by the same task-ID inference. The control for every modulator."""
+"""Linear probe: a logistic regression per task on H, routed by the same task-ID inference.
+
+The control for every modulator.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +29,25 @@ class Params:
 
 
 class Method(Base):
-    """argmin_W 1/2 |W|^2 + c sum_v w_v CE(W h_v + b, y_v) over one task's nodes and classes, w_v inverse to the class size.
+    """argmin_W 1/2 |W|^2 + c sum_v w_v CE(W h_v + b, y_v) over one task's nodes and classes, w_v
+    inverse to the class size.
 
-    Convex, so there is nothing to draw: every seed gives the same weights. Source: ours, as a control; solver scikit-learn's L-BFGS.
+    Convex, so there is nothing to draw: every seed gives the same weights. Source: ours, as a
+    control; solver scikit-learn's L-BFGS.
     """
 
-    facts: ClassVar[Facts] = Facts(title="Linear probe", family="probe", source="taamctl, as a control", sees="current",
-                                   task_id="inferred")
+    facts: ClassVar[Facts] = Facts(
+        title="Linear probe",
+        family="probe",
+        source="taamctl, as a control",
+        sees="current",
+        task_id="inferred",
+    )
     params: Params
 
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
+    ) -> None:
         super().__init__(params, info, train, seed, device)
         self._latest: dict[str, Array] = {}
         self._weight, self._bias = np.zeros((0, info.num_features)), np.zeros(0)
@@ -60,19 +72,30 @@ class Method(Base):
         weight, bias = np.zeros((classes, h.shape[1])), np.zeros(classes)
         present = np.unique(y) - data.task.low
         if len(present) > 1:
-            model = LogisticRegression(C=self.params.c, max_iter=self.params.iterations,
-                                       class_weight="balanced" if self.train.balance else None)
+            model = LogisticRegression(
+                C=self.params.c,
+                max_iter=self.params.iterations,
+                class_weight="balanced" if self.train.balance else None,
+            )
             with threadpool_limits(self.train.threads):
                 model.fit(h.astype(np.float64), y)
             both = len(present) == 2  # scikit-learn keeps one row for two classes: the log-odds
-            weight[present] = np.concatenate([-model.coef_, model.coef_]) / 2 if both else model.coef_
-            bias[present] = np.concatenate([-model.intercept_, model.intercept_]) / 2 if both else model.intercept_
+            weight[present] = (
+                np.concatenate([-model.coef_, model.coef_]) / 2 if both else model.coef_
+            )
+            bias[present] = (
+                np.concatenate([-model.intercept_, model.intercept_]) / 2
+                if both
+                else model.intercept_
+            )
         absent = np.setdiff1d(np.arange(classes), present)
         bias[absent] = -1e9  # a class without a training node is never predicted
         self._latest = {"weight": weight.astype(np.float32), "bias": bias.astype(np.float32)}
         progress.advance(self.train.epochs)
         logits = torch.from_numpy(h @ self._latest["weight"].T + self._latest["bias"])
-        return np.array([torch.nn.functional.cross_entropy(logits, data.y.cpu() - data.task.low)], np.float32)
+        return np.array(
+            [torch.nn.functional.cross_entropy(logits, data.y.cpu() - data.task.low)], np.float32
+        )
 
     def state(self) -> dict[str, Array]:
         """Return the task's weights [|C_k|, F] and biases [|C_k|]."""

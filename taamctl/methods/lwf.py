@@ -1,4 +1,6 @@
-"""LwF: learning without forgetting, by distilling the previous model's outputs on the current task's nodes."""
+"""LwF: learning without forgetting, by distilling the previous model's outputs on the current
+task's nodes.
+"""
 
 from __future__ import annotations
 
@@ -24,34 +26,50 @@ class Params:
 
     strength: float = param("weight of the distillation, lambda", ge=0)
     temperature: float = param("softening of teacher and student, tau", gt=0)
-    init: str = param("default: as all nets; kaiming: normal with standard deviation 1/sqrt(fan-in), as CGLB does for this method only",
-                      choices=("default", "kaiming"))
+    init: str = param(
+        "default: as all nets; kaiming: normal with standard deviation 1/sqrt(fan-in), as CGLB "
+        "does for this method only",
+        choices=("default", "kaiming"),
+    )
 
 
 class Method(SequentialMethod):
-    """CE - lambda mean_v sum_{c < hi_(k-1)} softmax(f_(k-1)(h_v) / tau)_c log softmax(f(h_v) / tau)_c.
+    """CE - lambda mean_v sum_{c < hi_(k-1)} softmax(f_(k-1)(h_v) / tau)_c log softmax(f(h_v) /
+    tau)_c.
 
-    The softmax goes over the whole old range as one group; there is no factor tau^2. The teacher's targets are computed once per task.
-    Source: Li and Hoiem (2016), as in the CGLB benchmark (2022), full-batch path. Two public codes differ: one re-wraps the term so
-    that it has no gradient, CGLB's mini-batch path sums over nested ranges.
+    The softmax goes over the whole old range as one group; there is no factor tau^2. The teacher's
+    targets are computed once per task. Source: Li and Hoiem (2016), as in the CGLB benchmark
+    (2022), full-batch path. Two public codes differ: one re-wraps the term so that it has no
+    gradient, CGLB's mini-batch path sums over nested ranges.
     """
 
-    facts: ClassVar[Facts] = Facts(title="LwF", family="regularisation", source="Li and Hoiem (2016); CGLB (2022)", sees="current",
-                                   task_id="none")
+    facts: ClassVar[Facts] = Facts(
+        title="LwF",
+        family="regularisation",
+        source="Li and Hoiem (2016); CGLB (2022)",
+        sees="current",
+        task_id="none",
+    )
     params: Params
 
     def draw(self) -> TrainableNet:
         """Draw the net as `init` says."""
-        net = TrainableNet.draw(self.info.num_features, self.info.num_classes, self.seed, self.device)
+        net = TrainableNet.draw(
+            self.info.num_features, self.info.num_classes, self.seed, self.device
+        )
         if self.params.init == "kaiming":
             generator = torch_generator(self.seed, "net")
             w1 = init.kaiming_normal(HIDDEN, self.info.num_features, generator)
             w2 = init.kaiming_normal(self.info.num_classes, HIDDEN, generator)
-            net = TrainableNet(w1.to(self.device).requires_grad_(), w2.to(self.device).requires_grad_())
+            net = TrainableNet(
+                w1.to(self.device).requires_grad_(), w2.to(self.device).requires_grad_()
+            )
         return net
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
-        """Return cross-entropy plus distillation; before the first epoch the net still is the teacher."""
+        """Return cross-entropy plus distillation; before the first epoch the net still is the
+        teacher.
+        """
         new, old, tau = self.cross_entropy(data.h, data.y), data.task.low, self.params.temperature
         if not old:
             return new, len(data.y)

@@ -24,22 +24,33 @@ class Params:
     """MAS's own parameters."""
 
     strength: float = param("weight of the penalty, lambda", ge=0)
-    importance: str = param("batch_sq: squared gradient of the mean squared output (CGLB); per_sample_abs: mean absolute gradient of a "
-                            "node's squared output norm (the original)", choices=("batch_sq", "per_sample_abs"))
+    importance: str = param(
+        "batch_sq: squared gradient of the mean squared output (CGLB); per_sample_abs: mean "
+        "absolute gradient of a node's squared output norm (the original)",
+        choices=("batch_sq", "per_sample_abs"),
+    )
 
 
 class Method(SequentialMethod):
     """CE + lambda sum_p Omega_p (theta_p - theta*_p)^2, theta* the weights after the last task.
 
-    Omega is the mean over tasks, weighted by their nodes, of (d/d theta mean_{v,c} f(h_v)_c^2)^2 over the classes seen.
-    Source: Aljundi et al. (2018), as in the CGLB benchmark (2022). One public code overwrites Omega instead of averaging.
+    Omega is the mean over tasks, weighted by their nodes, of (d/d theta mean_{v,c} f(h_v)_c^2)^2
+    over the classes seen. Source: Aljundi et al. (2018), as in the CGLB benchmark (2022). One
+    public code overwrites Omega instead of averaging.
     """
 
-    facts: ClassVar[Facts] = Facts(title="MAS", family="regularisation", source="Aljundi et al. (2018); CGLB (2022)", sees="current",
-                                   task_id="none")
+    facts: ClassVar[Facts] = Facts(
+        title="MAS",
+        family="regularisation",
+        source="Aljundi et al. (2018); CGLB (2022)",
+        sees="current",
+        task_id="none",
+    )
     params: Params
 
-    def __init__(self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
+    ) -> None:
         super().__init__(params, info, train, seed, device)
         self._omega = [torch.zeros_like(p, requires_grad=False) for p in self.net.parameters()]
         self._nodes = 0
@@ -61,26 +72,37 @@ class Method(SequentialMethod):
         """Average the task's importances into Omega."""
         measure = self._batch if self.params.importance == "batch_sq" else self._per_sample
         n, before = len(data.y), self._nodes
-        self._omega = [(o * before + i * n) / (before + n) for o, i in zip(self._omega, measure(data.h), strict=True)]
+        self._omega = [
+            (o * before + i * n) / (before + n)
+            for o, i in zip(self._omega, measure(data.h), strict=True)
+        ]
         self._nodes += n
 
     def _batch(self, h: torch.Tensor) -> list[torch.Tensor]:
-        return [g ** 2 for g in gradients((self.net.logits(h, self.seen) ** 2).mean(), self.net.parameters())]
+        return [
+            g**2
+            for g in gradients((self.net.logits(h, self.seen) ** 2).mean(), self.net.parameters())
+        ]
 
     def _per_sample(self, h: torch.Tensor) -> list[torch.Tensor]:
-        """Return mean_v |d |f(h_v)|^2 / d theta|: |delta x^T| factors into |delta| |x|^T, so no gradient per node is needed."""
+        """Return mean_v |d |f(h_v)|^2 / d theta|: |delta x^T| factors into |delta| |x|^T, so no
+        gradient per node is needed.
+        """
         assert isinstance(self.net, TrainableNet)
         with torch.no_grad():
             a = functional.relu(functional.linear(h, self.net.w1))
-            f = functional.linear(a, self.net.w2[:self.seen])
-            delta = (f @ self.net.w2[:self.seen]) * (a > 0)
+            f = functional.linear(a, self.net.w2[: self.seen])
+            delta = (f @ self.net.w2[: self.seen]) * (a > 0)
             out = torch.zeros_like(self.net.w2)
-            out[:self.seen] = 2 * f.abs().T @ a / len(h)
+            out[: self.seen] = 2 * f.abs().T @ a / len(h)
             return [2 * delta.abs().T @ h.abs() / len(h), out]
 
     def kept(self) -> Tensors:
         """Return Omega and the nodes behind it; the anchors are the stage's own weights."""
-        return {**{f"omega/{i}": o for i, o in enumerate(self._omega)}, "nodes": torch.tensor(self._nodes)}
+        return {
+            **{f"omega/{i}": o for i, o in enumerate(self._omega)},
+            "nodes": torch.tensor(self._nodes),
+        }
 
     def restore(self, states: Sequence[Tensors]) -> None:
         """Install the last stage's importances."""

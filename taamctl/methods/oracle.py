@@ -1,4 +1,7 @@
-"""Oracle: joint training, with the true task known at test. An upper reference, but not a bound for modulated backbones."""
+"""Oracle: joint training, with the true task known at test.
+
+An upper reference, but not a bound for modulated backbones.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,13 @@ class Method(JointMethod):
     Source: the "Oracle" row of TAAM (AAMAS 2026); its own table has TAAM above it on ogbn-arxiv.
     """
 
-    facts: ClassVar[Facts] = Facts(title="Oracle", family="upper reference", source="TAAM (AAMAS 2026)", sees="all", task_id="given")
+    facts: ClassVar[Facts] = Facts(
+        title="Oracle",
+        family="upper reference",
+        source="TAAM (AAMAS 2026)",
+        sees="all",
+        task_id="given",
+    )
     own_range = True
 
     @property

@@ -22,21 +22,33 @@ class Params:
     """PDGNNs' own parameters."""
 
     budget: int = param("embeddings kept per class, b", ge=1)
-    sampler: str = param("drawn in proportion to: degree (in-degree with the self-loop, the published surrogate), coverage (nodes within "
-                         "k hops, exact) or random", choices=("degree", "coverage", "random"))
-    include_current: bool = param("replay the current task's picks too, as the public code does from its second epoch on")
+    sampler: str = param(
+        "drawn in proportion to: degree (in-degree with the self-loop, the published surrogate), "
+        "coverage (nodes within k hops, exact) or random",
+        choices=("degree", "coverage", "random"),
+    )
+    include_current: bool = param(
+        "replay the current task's picks too, as the public code does from its second epoch on"
+    )
 
 
 class Method(ReplayMethod):
     """One class-balanced cross-entropy over [H; B], weights counted over both.
 
-    Nodes are drawn without replacement with probability in proportion to how much of the graph they cover. The public SGC variant
-    propagates one hop; here all methods share H = S^2 X. Source: Zhang et al. (2024); 400 rows per class by the cost table of TAAM
-    (AAMAS 2026).
+    Nodes are drawn without replacement with probability in proportion to how much of the graph they
+    cover. The public SGC variant propagates one hop; here all methods share H = S^2 X. Source:
+    Zhang et al. (2024); 400 rows per class by the cost table of TAAM (AAMAS 2026).
     """
 
-    facts: ClassVar[Facts] = Facts(title="PDGNNs", family="replay", source="Zhang et al. (2024)", sees="current", task_id="none",
-                                   needs=("edges",), memory="rows of H, b per class")
+    facts: ClassVar[Facts] = Facts(
+        title="PDGNNs",
+        family="replay",
+        source="Zhang et al. (2024)",
+        sees="current",
+        task_id="none",
+        needs=("edges",),
+        memory="rows of H, b per class",
+    )
     params: Params
 
     @property
@@ -48,8 +60,10 @@ class Method(ReplayMethod):
         """Draw b rows of H per class."""
         generator = torch_generator(self.seed, "memory", data.task.index)
         weights = self._coverage(data)
-        picked = [memory.pick_random(rows, count, generator, None if weights is None else weights[rows])
-                  for _, rows, count in memory.per_class(data.y, self.params.budget, data.task.classes)]
+        picked = [
+            memory.pick_random(rows, count, generator, None if weights is None else weights[rows])
+            for _, rows, count in memory.per_class(data.y, self.params.budget, data.task.classes)
+        ]
         rows = torch.cat(picked)
         return {"x": data.h[rows], "y": data.y[rows]}
 

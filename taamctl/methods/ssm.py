@@ -17,7 +17,9 @@ from taamctl.learning.method import Facts, Stored
 from taamctl.learning.replay import ReplayMethod
 from taamctl.learning.sequential import Tensors
 
-ROWS_AT_MOST = True  # context nodes are drawn; the number that `stored` declares is a bound where any are
+ROWS_AT_MOST = (
+    True  # context nodes are drawn; the number that `stored` declares is a bound where any are
+)
 
 
 @dataclass(frozen=True)
@@ -25,24 +27,42 @@ class Params:
     """SSM's own parameters."""
 
     budget: int = param("centres kept per class", ge=1)
-    neighbours: tuple[int, ...] = param("per hop, neighbours kept per class as context of the centres", ge=0)
-    sampler: str = param("of neighbours: uniform (with replacement) or degree (without, in proportion to in-degrees)",
-                         choices=("uniform", "degree"))
-    accumulate: bool = param("the public loop's fault: the memory's centres are listed once more at every epoch, so that replay weighs "
-                             "more and more")
-    self_loops: bool = param("give the nodes of a stored subgraph their self-loops; without, an isolated stored node is a zero row")
+    neighbours: tuple[int, ...] = param(
+        "per hop, neighbours kept per class as context of the centres", ge=0
+    )
+    sampler: str = param(
+        "of neighbours: uniform (with replacement) or degree (without, in proportion to "
+        "in-degrees)",
+        choices=("uniform", "degree"),
+    )
+    accumulate: bool = param(
+        "the public loop's fault: the memory's centres are listed once more at every epoch, so "
+        "that replay weighs more and more"
+    )
+    self_loops: bool = param(
+        "give the nodes of a stored subgraph their self-loops; without, an isolated stored node is "
+        "a zero row"
+    )
 
 
 class Method(ReplayMethod):
-    """One class-balanced cross-entropy over current nodes and stored centres; weights counted over context nodes too.
+    """One class-balanced cross-entropy over current nodes and stored centres; weights counted over
+    context nodes too.
 
-    What is fed to the net is S^k X of the subgraph induced on a task's stored nodes; it never changes, so it is computed once and
-    stored instead of the raw rows. Source: Zhang, Song and Tao (2022), random sampler; 100 centres without context by the cost table
-    of TAAM (AAMAS 2026).
+    What is fed to the net is S^k X of the subgraph induced on a task's stored nodes; it never
+    changes, so it is computed once and stored instead of the raw rows. Source: Zhang, Song and Tao
+    (2022), random sampler; 100 centres without context by the cost table of TAAM (AAMAS 2026).
     """
 
-    facts: ClassVar[Facts] = Facts(title="SSM", family="replay", source="Zhang, Song and Tao (2022)", sees="current", task_id="none",
-                                   needs=("x", "edges"), memory="rows of a subgraph: centres per class and their context")
+    facts: ClassVar[Facts] = Facts(
+        title="SSM",
+        family="replay",
+        source="Zhang, Song and Tao (2022)",
+        sees="current",
+        task_id="none",
+        needs=("x", "edges"),
+        memory="rows of a subgraph: centres per class and their context",
+    )
     params: Params
 
     def select(self, data: TaskData) -> Tensors:
@@ -61,8 +81,14 @@ class Method(ReplayMethod):
         if not self.params.self_loops:
             inside.setdiag(0)
             inside.eliminate_zeros()
-        x = graph.propagate_rows(inside, graph.raw_rows(data.extras, stored, self.info.num_features), self.info.hops)
-        return {"x": x.to(self.device), "y": data.y[stored.to(self.device)], "centre": torch.isin(stored, middle).to(self.device)}
+        x = graph.propagate_rows(
+            inside, graph.raw_rows(data.extras, stored, self.info.num_features), self.info.hops
+        )
+        return {
+            "x": x.to(self.device),
+            "y": data.y[stored.to(self.device)],
+            "centre": torch.isin(stored, middle).to(self.device),
+        }
 
     def _context(self, edges: Any, frontier: Array, generator: torch.Generator) -> Array:
         """Return nodes sampled hop by hop from the in-neighbours of the nodes sampled before."""
@@ -73,7 +99,9 @@ class Method(ReplayMethod):
             if self.params.sampler == "uniform":
                 drawn = around[torch.randint(len(around), (count,), generator=generator)]
             else:
-                drawn = memory.pick_random(around, min(count, len(around)), generator, torch.from_numpy(degree)[around])
+                drawn = memory.pick_random(
+                    around, min(count, len(around)), generator, torch.from_numpy(degree)[around]
+                )
             found.append(drawn.numpy())
             frontier = np.union1d(frontier, drawn.numpy())
         return np.concatenate(found)
@@ -86,15 +114,21 @@ class Method(ReplayMethod):
         centre = torch.cat([m["centre"] for m in kept])
         x, y = torch.cat([m["x"] for m in kept]), torch.cat([m["y"] for m in kept])
         each = loss.node_weights(torch.cat([data.y, y]), self.info.num_classes, self.train.balance)
-        n, weights = len(data.y), torch.cat([each[:len(data.y)], each[len(data.y):][centre]])
+        n, weights = len(data.y), torch.cat([each[: len(data.y)], each[len(data.y) :][centre]])
         h, labels = torch.cat([data.h, x[centre]]), torch.cat([data.y, y[centre]])
         size, calls = self.train.node_batch, itertools.count()
         batches = -(-len(labels) // size) if 0 < size < len(labels) else 1
 
         def objective(rows: torch.Tensor | None) -> torch.Tensor:
-            hb, yb, wb = (h, labels, weights) if rows is None else (h[rows], labels[rows], weights[rows])
+            hb, yb, wb = (
+                (h, labels, weights) if rows is None else (h[rows], labels[rows], weights[rows])
+            )
             if self.params.accumulate:
-                old = torch.arange(len(labels), device=self.device) >= n if rows is None else rows >= n
+                old = (
+                    torch.arange(len(labels), device=self.device) >= n
+                    if rows is None
+                    else rows >= n
+                )
                 wb = torch.where(old, wb * (1 + next(calls) // batches), wb)
             return loss.weighted_cross_entropy(self.net.logits(hb, self.seen), yb, wb)
 
@@ -102,6 +136,11 @@ class Method(ReplayMethod):
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return centres per class, and at most as many context nodes as are drawn (none twice)."""
-        most = class_sizes.clip(max=self.params.budget) + sum(self.params.neighbours) * (class_sizes > 0)
-        rows = sum(int(min(most[low:high].sum(), class_sizes[low:high].sum())) for low, high in self.info.bounds)
+        most = class_sizes.clip(max=self.params.budget) + sum(self.params.neighbours) * (
+            class_sizes > 0
+        )
+        rows = sum(
+            int(min(most[low:high].sum(), class_sizes[low:high].sum()))
+            for low, high in self.info.bounds
+        )
         return Stored(rows=rows, net=self.net_words)

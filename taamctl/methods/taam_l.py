@@ -26,13 +26,21 @@ class Params:
 class Method(ModulatedMethod):
     """M = reshape(W e + b, heads, 2F), of order 1 from the start.
 
-    Source: TAAM (AAMAS 2026), ablation "TAAM-L"; its table has it better on average than the factorised form.
+    Source: TAAM (AAMAS 2026), ablation "TAAM-L"; its table has it better on average than the
+    factorised form.
     """
 
-    facts: ClassVar[Facts] = Facts(title="TAAM-L", family="modulation", source="TAAM (AAMAS 2026)", sees="current",
-                                   task_id="inferred")
+    facts: ClassVar[Facts] = Facts(
+        title="TAAM-L",
+        family="modulation",
+        source="TAAM (AAMAS 2026)",
+        sees="current",
+        task_id="inferred",
+    )
     params: Params
 
     def draw(self, generator: torch.Generator) -> modulators.Weights:
         """Draw a full modulator."""
-        return modulators.draw_full(self.info.num_features, self.params.d_task, self.params.heads, generator)
+        return modulators.draw_full(
+            self.info.num_features, self.params.d_task, self.params.heads, generator
+        )

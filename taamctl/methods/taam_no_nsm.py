@@ -1,4 +1,7 @@
-"""TAAM without modulators: the frozen backbone and the head alone. An ablation, and with a trained head a control."""
+"""TAAM without modulators: the frozen backbone and the head alone.
+
+An ablation, and with a trained head a control.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,33 @@ from taamctl.models.layer import Terms
 class Params:
     """Its own parameters."""
 
-    head: str = param("frozen: nothing at all is trained, as in the paper's table; trained: the new rows are, over the new classes (not in "
-                      "the paper)", choices=("frozen", "trained"))
+    head: str = param(
+        "frozen: nothing at all is trained, as in the paper's table; trained: the new rows are, "
+        "over the new classes (not in the paper)",
+        choices=("frozen", "trained"),
+    )
 
 
 class Method(ModulatedMethod):
-    """h' = h. With a frozen head a random network: (50/T) sum_k 1/k per cent over the classes up to the right task.
+    """h' = h. With a frozen head a random network: (50/T) sum_k 1/k per cent over the classes up to
+    the right task.
 
-    Source: TAAM (AAMAS 2026), ablation "w/o NSMs". The paper's gap to the full method is that of training against not training; with a
-    trained head it is a point on Photo and eight on Citeseer.
+    Source: TAAM (AAMAS 2026), ablation "w/o NSMs". The paper's gap to the full method is that of
+    training against not training; with a trained head it is a point on Photo and eight on Citeseer.
     """
 
-    facts: ClassVar[Facts] = Facts(title="TAAM w/o NSMs", family="ablation", source="TAAM (AAMAS 2026)", sees="current",
-                                   task_id="inferred")
+    facts: ClassVar[Facts] = Facts(
+        title="TAAM w/o NSMs",
+        family="ablation",
+        source="TAAM (AAMAS 2026)",
+        sees="current",
+        task_id="inferred",
+    )
     params: Params
-    readings: ClassVar = {"frozen": ("none", "seen", "up_to_task"), "trained": ("new_rows", "new_classes", "task_only")}
+    readings: ClassVar = {
+        "frozen": ("none", "seen", "up_to_task"),
+        "trained": ("new_rows", "new_classes", "task_only"),
+    }
 
     @property
     def variant(self) -> str:

@@ -19,23 +19,35 @@ from taamctl.models import modulators
 class Params:
     """Its own parameters."""
 
-    modulator: str = param("shared: one modulator, created with the first task and trained further on every task; last: one per task, the "
-                           "newest is always used. The paper does not say which", choices=("shared", "last"))
+    modulator: str = param(
+        "shared: one modulator, created with the first task and trained further on every task; "
+        "last: one per task, the newest is always used. The paper does not say which",
+        choices=("shared", "last"),
+    )
     d_task: int = param("as for taam", ge=1, le=4096)
     heads: int = param("as for taam", ge=1, le=64)
     rank: int = param("as for taam", ge=1, le=4096)
 
 
 class Method(ModulatedMethod):
-    """One modulator for all tasks over the frozen backbone and the frozen head; predictions over all classes seen.
+    """One modulator for all tasks over the frozen backbone and the frozen head; predictions over
+    all classes seen.
 
     Source: TAAM (AAMAS 2026), ablation "w/o Task-Aware", which the paper leaves undefined.
     """
 
-    facts: ClassVar[Facts] = Facts(title="TAAM w/o task-aware", family="ablation", source="TAAM (AAMAS 2026)", sees="current",
-                                   task_id="none")
+    facts: ClassVar[Facts] = Facts(
+        title="TAAM w/o task-aware",
+        family="ablation",
+        source="TAAM (AAMAS 2026)",
+        sees="current",
+        task_id="none",
+    )
     params: Params
-    readings: ClassVar = {"shared": ("none", "seen", "all_seen"), "last": ("none", "seen", "all_seen")}
+    readings: ClassVar = {
+        "shared": ("none", "seen", "all_seen"),
+        "last": ("none", "seen", "all_seen"),
+    }
 
     @property
     def variant(self) -> str:
@@ -49,13 +61,17 @@ class Method(ModulatedMethod):
 
     @property
     def cumulative(self) -> bool:
-        """Tell whether later tasks change no logit: they do, the newest modulator is used for all."""
+        """Tell whether later tasks change no logit: they do, the newest modulator is used for
+        all.
+        """
         return False
 
     def draw(self, generator: torch.Generator) -> modulators.Weights:
         """Draw a low-rank modulator."""
         p = self.params
-        return modulators.draw_low_rank(self.info.num_features, p.d_task, p.heads, p.rank, generator)
+        return modulators.draw_low_rank(
+            self.info.num_features, p.d_task, p.heads, p.rank, generator
+        )
 
     def start(self, k: int) -> modulators.Weights:
         """Return the modulator that task `k` starts from."""

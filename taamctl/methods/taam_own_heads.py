@@ -17,7 +17,9 @@ from taamctl.models import heads, modulators
 class Params:
     """Its own parameters."""
 
-    profile: str = param("release: the heads are never trained; text: they are", choices=("release", "text"))
+    profile: str = param(
+        "release: the heads are never trained; text: they are", choices=("release", "text")
+    )
     d_task: int = param("as for taam", ge=1, le=4096)
     heads: int = param("as for taam", ge=1, le=64)
     rank: int = param("as for taam", ge=1, le=4096)
@@ -26,18 +28,29 @@ class Params:
 class Method(ModulatedMethod):
     """A Xavier head 256 -> |C_k| per task; loss and prediction range over the task's own classes.
 
-    Source: TAAM (AAMAS 2026), ablation "w/o Unified Classifier"; in its table within 1.5 points of the full method, both ways.
+    Source: TAAM (AAMAS 2026), ablation "w/o Unified Classifier"; in its table within 1.5 points of
+    the full method, both ways.
     """
 
-    facts: ClassVar[Facts] = Facts(title="TAAM w/o unified classifier", family="ablation", source="TAAM (AAMAS 2026)", sees="current",
-                                   task_id="inferred")
+    facts: ClassVar[Facts] = Facts(
+        title="TAAM w/o unified classifier",
+        family="ablation",
+        source="TAAM (AAMAS 2026)",
+        sees="current",
+        task_id="inferred",
+    )
     params: Params
-    readings: ClassVar = {"release": ("none", "new_classes", "task_only"), "text": ("new_rows", "new_classes", "task_only")}
+    readings: ClassVar = {
+        "release": ("none", "new_classes", "task_only"),
+        "text": ("new_rows", "new_classes", "task_only"),
+    }
 
     def draw(self, generator: torch.Generator) -> modulators.Weights:
         """Draw a low-rank modulator."""
         p = self.params
-        return modulators.draw_low_rank(self.info.num_features, p.d_task, p.heads, p.rank, generator)
+        return modulators.draw_low_rank(
+            self.info.num_features, p.d_task, p.heads, p.rank, generator
+        )
 
     def draw_rows(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Draw a head whose scale knows of its own classes only."""

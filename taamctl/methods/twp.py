@@ -1,4 +1,6 @@
-"""TWP: topology-aware weight preservation, importances from the loss and from attention over the training graph's edges."""
+"""TWP: topology-aware weight preservation, importances from the loss and from attention over the
+training graph's edges.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +21,34 @@ from taamctl.learning.penalty import PenalisedMethod, gradients
 class Params:
     """TWP's own parameters."""
 
-    profile: str = param("release: with the three faults of the public code; text: without them", choices=("release", "text"))
+    profile: str = param(
+        "release: with the three faults of the public code; text: without them",
+        choices=("release", "text"),
+    )
     strength_loss: float = param("weight of the loss importances, lambda_l", ge=0)
     strength_topology: float = param("weight of the topology importances, lambda_t", ge=0)
     beta: float = param("weight of |grad L_new|_1; without effect under release", ge=0)
 
 
 class Method(PenalisedMethod):
-    """CE + sum_i sum_p (lambda_l I_loss + lambda_t I_topo)_ip (theta_p - theta*_ip)^2 + beta |grad CE|_1.
+    """CE + sum_i sum_p (lambda_l I_loss + lambda_t I_topo)_ip (theta_p - theta*_ip)^2 + beta |grad
+    CE|_1.
 
-    I_loss is the squared gradient of the task's cross-entropy, I_topo that of |e|_2, where e is the softmax over a node's incoming
-    edges u -> v of LeakyReLU_0.2(z_u . tanh(z_v)) and z are the logits of all classes: an SGC has no attention of its own.
-    release keeps what the public code does: the beta term has no gradient, the cross-entropy counts twice, and the topology
-    gradient is added to the loss gradient before squaring. Source: Liu, Yang and Wang (2021) and its code.
+    I_loss is the squared gradient of the task's cross-entropy, I_topo that of |e|_2, where e is the
+    softmax over a node's incoming edges u -> v of LeakyReLU_0.2(z_u . tanh(z_v)) and z are the
+    logits of all classes: an SGC has no attention of its own. release keeps what the public code
+    does: the beta term has no gradient, the cross-entropy counts twice, and the topology gradient
+    is added to the loss gradient before squaring. Source: Liu, Yang and Wang (2021) and its code.
     """
 
-    facts: ClassVar[Facts] = Facts(title="TWP", family="regularisation", source="Liu, Yang and Wang (2021)", sees="current",
-                                   task_id="none", needs=("edges",))
+    facts: ClassVar[Facts] = Facts(
+        title="TWP",
+        family="regularisation",
+        source="Liu, Yang and Wang (2021)",
+        sees="current",
+        task_id="none",
+        needs=("edges",),
+    )
     params: Params
 
     @property
@@ -65,15 +78,26 @@ class Method(PenalisedMethod):
         topology = gradients(self.attention(data).norm(), weights)
         if self.params.profile == "release":
             topology = [a + b for a, b in zip(loss, topology, strict=True)]
-        self.pull.add([self.params.strength_loss * a ** 2 + self.params.strength_topology * b ** 2
-                        for a, b in zip(loss, topology, strict=True)], weights)
+        self.pull.add(
+            [
+                self.params.strength_loss * a**2 + self.params.strength_topology * b**2
+                for a, b in zip(loss, topology, strict=True)
+            ],
+            weights,
+        )
 
     def attention(self, data: TaskData) -> torch.Tensor:
-        """Return [E] attention of every edge of the training graph, softmaxed over the edges that a node receives."""
-        receiver, sender = (torch.from_numpy(a).to(self.device) for a in graph.in_edges(data.extras))
+        """Return [E] attention of every edge of the training graph, softmaxed over the edges
+        that a node receives.
+        """
+        receiver, sender = (
+            torch.from_numpy(a).to(self.device) for a in graph.in_edges(data.extras)
+        )
         z = self.net.logits(data.h, self.info.num_classes)
         score = functional.leaky_relu((z[sender] * torch.tanh(z)[receiver]).sum(1), 0.2)
         n = len(data.y)
-        highest = torch.full((n,), float("-inf"), device=self.device).scatter_reduce(0, receiver, score.detach(), "amax")
+        highest = torch.full((n,), float("-inf"), device=self.device).scatter_reduce(
+            0, receiver, score.detach(), "amax"
+        )
         e = (score - highest[receiver]).exp()
         return e / torch.zeros(n, device=self.device).index_add(0, receiver, e)[receiver]

@@ -1,4 +1,6 @@
-"""The two encoders over cached H: the frozen random one of TAAM, and the trainable one of the baselines."""
+"""The two encoders over cached H: the frozen random one of TAAM, and the trainable one of the
+baselines.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ SLOPE = 0.2
 
 @dataclass(frozen=True)
 class FrozenBackbone:
-    """g(h) = W2 LeakyReLU_0.2(W1 h), no bias, no activation after W2; drawn once per seed and never trained.
+    """g(h) = W2 LeakyReLU_0.2(W1 h), no bias, no activation after W2; drawn once per seed and never
+    trained.
 
-    Source: TAAM (2026), released SGC class. Text and TPP's twin class say ReLU; the released slope is taken.
+    Source: TAAM (2026), released SGC class. Text and TPP's twin class say ReLU; the released slope
+    is taken.
 
     Attributes:
         w1: [256, F] float32. w2: [256, 256] float32.
@@ -33,16 +37,21 @@ class FrozenBackbone:
     def draw(num_features: int, seed: int) -> FrozenBackbone:
         """Draw the backbone of a seed."""
         generator = torch_generator(seed, "backbone")
-        return FrozenBackbone(init.linear(HIDDEN, num_features, generator), init.linear(HIDDEN, HIDDEN, generator))
+        return FrozenBackbone(
+            init.linear(HIDDEN, num_features, generator), init.linear(HIDDEN, HIDDEN, generator)
+        )
 
     def to(self, device: torch.device) -> FrozenBackbone:
         """Return a copy on `device`."""
         return FrozenBackbone(self.w1.to(device), self.w2.to(device))
 
-    def logits(self, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    def logits(
+        self, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+    ) -> torch.Tensor:
         """Return head(W2 LeakyReLU(hidden)) for pre-activations W1 h'.
 
-        The head is folded into W2 first: (weight W2) is C x 256, which saves the N x 256 x 256 product.
+        The head is folded into W2 first: (weight W2) is C x 256, which saves the N x 256 x 256
+        product.
 
         Args:
             hidden: [N, 256]. weight: [C, 256]. bias: [C].
@@ -62,7 +71,8 @@ class Net(Protocol):
 
 @dataclass
 class TrainableNet:
-    """f(h) = W2 ReLU(W1 h), no bias; all C output rows exist from the start and are revealed by slicing.
+    """f(h) = W2 ReLU(W1 h), no bias; all C output rows exist from the start and are revealed by
+    slicing.
 
     Source: the SGC of the CGLB benchmark's descendants (SSM, DeLoMe, PDGNNs).
 
@@ -74,10 +84,15 @@ class TrainableNet:
     w2: torch.Tensor
 
     @staticmethod
-    def draw(num_features: int, num_classes: int, seed: int, device: torch.device, *, stage: int = -1) -> TrainableNet:
+    def draw(
+        num_features: int, num_classes: int, seed: int, device: torch.device, *, stage: int = -1
+    ) -> TrainableNet:
         """Draw a net; `stage` distinguishes the re-initialisations of one seed."""
         generator = torch_generator(seed, "net", stage)
-        w1, w2 = init.linear(HIDDEN, num_features, generator), init.linear(num_classes, HIDDEN, generator)
+        w1, w2 = (
+            init.linear(HIDDEN, num_features, generator),
+            init.linear(num_classes, HIDDEN, generator),
+        )
         return TrainableNet(w1.to(device).requires_grad_(), w2.to(device).requires_grad_())
 
     def parameters(self) -> list[torch.Tensor]:
@@ -100,10 +115,19 @@ class Mlp:
     layers: list[torch.Tensor]
 
     @staticmethod
-    def draw(num_features: int, num_classes: int, width: int, depth: int, generator: torch.Generator, device: torch.device) -> Mlp:
+    def draw(
+        num_features: int,
+        num_classes: int,
+        width: int,
+        depth: int,
+        generator: torch.Generator,
+        device: torch.device,
+    ) -> Mlp:
         """Draw `depth` layers, the last of them the output."""
         sizes = [num_features, *[width] * (depth - 1), num_classes]
-        return Mlp([init.linear(b, a, generator).to(device).requires_grad_() for a, b in pairwise(sizes)])
+        return Mlp(
+            [init.linear(b, a, generator).to(device).requires_grad_() for a, b in pairwise(sizes)]
+        )
 
     def parameters(self) -> list[torch.Tensor]:
         """Return the trainable tensors."""

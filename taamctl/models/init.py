@@ -1,4 +1,6 @@
-"""Weight initialisations with an explicit generator, drawn on the CPU so that every device starts from the same numbers."""
+"""Weight initialisations with an explicit generator, drawn on the CPU so that every device
+starts from the same numbers.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ def kaiming_uniform(rows: int, columns: int, a: float, generator: torch.Generato
     return uniform((rows, columns), math.sqrt(6 / ((1 + a * a) * columns)), generator)
 
 
-def xavier_uniform(rows: int, columns: int, generator: torch.Generator, *, fan_out: int | None = None) -> torch.Tensor:
-    """Return a weight [rows, columns], U(+-sqrt(6 / (columns + fan_out))); `fan_out` is `rows` unless given."""
+def xavier_uniform(
+    rows: int, columns: int, generator: torch.Generator, *, fan_out: int | None = None
+) -> torch.Tensor:
+    """Return a weight [rows, columns], U(+-sqrt(6 / (columns + fan_out))); `fan_out` is `rows`
+    unless given.
+    """
     return uniform((rows, columns), math.sqrt(6 / (columns + (fan_out or rows))), generator)
 
 

@@ -1,11 +1,14 @@
-"""W1 h' of modulated features and its gradients by hand, a block of rows at a time: no N x F array but the input is ever kept.
+"""W1 h' of modulated features and its gradients by hand, a block of rows at a time: no N x F array
+but the input is ever kept.
 
-With h = s n + m per node (n = LN(h), s its deviation, m its mean; s = 1, m = 0 where nothing is normalised):
+With h = s n + m per node (n = LN(h), s its deviation, m its mean; s = 1, m = 0 where nothing is
+normalised):
 
     W1 h' = W1 h + W1 ((a gamma) * n) + a (beta W1^T),    a = softmax(W_att h + b_att)
 
-W1 h does not change in training. One product with W1 forward and one backward remain; all else is linear in N F. Where most of H is
-zero, n = (h - m) / s is split, and both products touch the stored entries alone:
+W1 h does not change in training. One product with W1 forward and one backward remain; all else is
+linear in N F. Where most of H is zero, n = (h - m) / s is split, and both products touch the stored
+entries alone:
 
     W1 ((a gamma) * n) = (W1 ((a gamma) * h) - m a (gamma W1^T)) / s
 
@@ -25,7 +28,9 @@ LN_EPS = 1e-5
 
 
 class Terms(NamedTuple):
-    """What the layer reads of a modulator: gamma, beta and W_att [heads, F], b_att [heads]; or their gradients."""
+    """What the layer reads of a modulator: gamma, beta and W_att [heads, F], b_att [heads]; or
+    their gradients.
+    """
 
     gamma: torch.Tensor
     beta: torch.Tensor
@@ -38,7 +43,8 @@ class Products:
     """A modulator's terms, and what all blocks of one step share.
 
     Attributes:
-        gamma_w, beta_w: gamma W1^T and beta W1^T, [heads, 256]. watt_sum: [heads] row sums of W_att.
+        gamma_w, beta_w: gamma W1^T and beta W1^T, [heads, 256]. watt_sum: [heads] row sums of
+            W_att.
     """
 
     terms: Terms
@@ -55,7 +61,9 @@ class Products:
 
 @dataclass
 class Gradients:
-    """What a block adds to the gradients: of gamma and W_att [heads, F], of gamma W1^T and beta W1^T [heads, 256], of b_att [heads]."""
+    """What a block adds to the gradients: of gamma and W_att [heads, F], of gamma W1^T and beta
+    W1^T [heads, 256], of b_att [heads].
+    """
 
     gamma: torch.Tensor
     watt: torch.Tensor
@@ -93,7 +101,8 @@ class DenseRows:
     """Nodes whose features are mostly not zero.
 
     Attributes:
-        n: [R, F] what is scaled, float32 or bfloat16. scale, mean: [R, 1] with h = scale n + mean. base: [R, 256].
+        n: [R, F] what is scaled, float32 or bfloat16. scale, mean: [R, 1] with h = scale n + mean.
+            base: [R, 256].
         w1: [256, F] of the dtype of n.
     """
 
@@ -106,7 +115,10 @@ class DenseRows:
     def forward(self, step: Products) -> tuple[torch.Tensor, torch.Tensor]:
         """Scale, multiply, and shift."""
         low, terms = self.n.dtype, step.terms
-        a = torch.softmax(self.scale * (self.n @ terms.watt.T.to(low)) + self.mean * step.watt_sum + terms.bias, dim=1)
+        a = torch.softmax(
+            self.scale * (self.n @ terms.watt.T.to(low)) + self.mean * step.watt_sum + terms.bias,
+            dim=1,
+        )
         scaled = (a.to(low) @ terms.gamma.to(low)).mul_(self.n)
         return torch.addmm(self.base, a, step.beta_w).add_(scaled @ self.w1.T), a
 
@@ -117,7 +129,13 @@ class DenseRows:
         da = (back @ step.terms.gamma.T.to(low)).to(a.dtype).addmm_(upstream, step.beta_w.T)
         ds = a * (da - (a * da).sum(1, keepdim=True))
         watt = ((self.scale * ds).T.to(low) @ self.n).to(a.dtype) + (self.mean * ds).sum(0)[:, None]
-        return Gradients((a.T.to(low) @ back).to(a.dtype), watt, torch.zeros_like(step.gamma_w), a.T @ upstream, ds.sum(0))
+        return Gradients(
+            (a.T.to(low) @ back).to(a.dtype),
+            watt,
+            torch.zeros_like(step.gamma_w),
+            a.T @ upstream,
+            ds.sum(0),
+        )
 
 
 @dataclass(frozen=True)
@@ -127,7 +145,8 @@ class SparseRows:
     Attributes:
         pattern: H as [R, F] CSR with 32-bit indices. row: [E] int32 row of every entry.
         turned: H^T as [F, R] CSR. order: [E] where every entry of `turned` stands in `pattern`.
-        scale, mean: [R, 1] with h = scale n + mean. base: [R, 256]. w1_t: W1^T, [F, 256] contiguous.
+        scale, mean: [R, 1] with h = scale n + mean. base: [R, 256]. w1_t: W1^T, [F, 256]
+            contiguous.
     """
 
     pattern: torch.Tensor
@@ -140,35 +159,59 @@ class SparseRows:
     w1_t: torch.Tensor
 
     def forward(self, step: Products) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scale the stored entries, add up rows of W1^T, and correct for the means that LN takes away."""
+        """Scale the stored entries, add up rows of W1^T, and correct for the means that LN takes
+        away.
+        """
         column, terms = self.pattern.col_indices(), step.terms
         a = torch.softmax(self.pattern @ terms.watt.T + terms.bias, dim=1)
         entries = torch.zeros_like(self.pattern.values())
         for m in range(len(terms.gamma)):
-            entries.addcmul_(a[:, m].index_select(0, self.row), terms.gamma[m].index_select(0, column))
-        product = functional.embedding_bag(column, self.w1_t, self.pattern.crow_indices(), mode="sum", include_last_offset=True,
-                                           per_sample_weights=entries.mul_(self.pattern.values()))
+            entries.addcmul_(
+                a[:, m].index_select(0, self.row), terms.gamma[m].index_select(0, column)
+            )
+        product = functional.embedding_bag(
+            column,
+            self.w1_t,
+            self.pattern.crow_indices(),
+            mode="sum",
+            include_last_offset=True,
+            per_sample_weights=entries.mul_(self.pattern.values()),
+        )
         product.addcmul_(self.mean, a @ step.gamma_w, value=-1)
         return product.div_(self.scale).add_(self.base).addmm_(a, step.beta_w), a
 
     def backward(self, step: Products, upstream: torch.Tensor, a: torch.Tensor) -> Gradients:
         """Go back at the stored entries alone."""
         back = upstream / self.scale
-        at = torch.sparse.sampled_addmm(self.pattern, back, self.w1_t.T, beta=0.0).values().mul_(self.pattern.values())
+        at = (
+            torch.sparse.sampled_addmm(self.pattern, back, self.w1_t.T, beta=0.0)
+            .values()
+            .mul_(self.pattern.values())
+        )
         da = _like(self.pattern, at) @ step.terms.gamma.T
         da.addcmul_(self.mean, back @ step.gamma_w.T, value=-1).addmm_(upstream, step.beta_w.T)
         ds = a * (da - (a * da).sum(1, keepdim=True))
         gamma = (_like(self.turned, at.index_select(0, self.order)) @ a).T
-        return Gradients(gamma, (self.turned @ ds).T, -(a * self.mean).T @ back, a.T @ upstream, ds.sum(0))
+        return Gradients(
+            gamma, (self.turned @ ds).T, -(a * self.mean).T @ back, a.T @ upstream, ds.sum(0)
+        )
 
 
 def _like(matrix: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """Return a CSR matrix of the same entries with other values."""
-    return torch.sparse_csr_tensor(matrix.crow_indices(), matrix.col_indices(), values, size=matrix.shape, check_invariants=False)
+    return torch.sparse_csr_tensor(
+        matrix.crow_indices(),
+        matrix.col_indices(),
+        values,
+        size=matrix.shape,
+        check_invariants=False,
+    )
 
 
 def statistics(h: torch.Tensor, normalise: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return every node's deviation and mean over its features, [N, 1] each; 1 and 0 where nothing is normalised."""
+    """Return every node's deviation and mean over its features, [N, 1] each; 1 and 0 where
+    nothing is normalised.
+    """
     if not normalise:
         return torch.ones_like(h[:, :1]), torch.zeros_like(h[:, :1])
     variance, mean = torch.var_mean(h, dim=1, keepdim=True, correction=0)
@@ -182,10 +225,14 @@ def dense_rows(h: torch.Tensor, base: torch.Tensor, w1: torch.Tensor, normalise:
         h: [R, F]. base: [R, 256]. w1: [256, F], of the dtype that products with it shall have.
     """
     scale, mean = statistics(h, normalise)
-    return DenseRows(((h - mean).div_(scale) if normalise else h).to(w1.dtype), scale, mean, base, w1)
+    return DenseRows(
+        ((h - mean).div_(scale) if normalise else h).to(w1.dtype), scale, mean, base, w1
+    )
 
 
-def sparse_rows(h: torch.Tensor, base: torch.Tensor, w1_t: torch.Tensor, normalise: bool) -> SparseRows:
+def sparse_rows(
+    h: torch.Tensor, base: torch.Tensor, w1_t: torch.Tensor, normalise: bool
+) -> SparseRows:
     """Prepare a block of mostly empty nodes.
 
     Args:
@@ -197,16 +244,28 @@ def sparse_rows(h: torch.Tensor, base: torch.Tensor, w1_t: torch.Tensor, normali
     m = sp.csr_matrix(h.numpy())
     turned = sp.csr_matrix((np.arange(m.nnz), m.indices, m.indptr), shape=m.shape).tocsc()
     row = np.repeat(np.arange(len(h), dtype=np.int32), np.diff(m.indptr))
-    return SparseRows(_csr(m.indptr, m.indices, m.data, m.shape), torch.from_numpy(row),
-                      _csr(turned.indptr, turned.indices, m.data[turned.data], m.shape[::-1]), torch.from_numpy(turned.data),
-                      scale, mean, base, w1_t)
+    return SparseRows(
+        _csr(m.indptr, m.indices, m.data, m.shape),
+        torch.from_numpy(row),
+        _csr(turned.indptr, turned.indices, m.data[turned.data], m.shape[::-1]),
+        torch.from_numpy(turned.data),
+        scale,
+        mean,
+        base,
+        w1_t,
+    )
 
 
-def _csr(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shape: tuple[int, int]) -> torch.Tensor:
+def _csr(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shape: tuple[int, int]
+) -> torch.Tensor:
     import warnings
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
-        return torch.sparse_csr_tensor(torch.from_numpy(indptr.astype(np.int32)), torch.from_numpy(indices.astype(np.int32)),
-                                       torch.from_numpy(data), size=shape)
-
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(indptr.astype(np.int32)),
+            torch.from_numpy(indices.astype(np.int32)),
+            torch.from_numpy(data),
+            size=shape,
+        )

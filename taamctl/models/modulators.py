@@ -2,8 +2,8 @@
 
     [gamma_i, beta_i] = softmax(W_att h_i + b_att) M,   h'_i = gamma_i * LN(h_i) + beta_i + h_i
 
-M [heads, 2F] is what a task owns. There is no 1 + gamma: with M near 0 the residual makes a modulator the identity.
-Source: TAAM (2026), Eqs. 7-10.
+M [heads, 2F] is what a task owns. There is no 1 + gamma: with M near 0 the residual makes a
+modulator the identity. Source: TAAM (2026), Eqs. 7-10.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from taamctl.models.layer import LN_EPS, Terms
 Weights = dict[str, torch.Tensor]
 
 
-def draw_low_rank(num_features: int, d_task: int, heads: int, rank: int, generator: torch.Generator) -> Weights:
+def draw_low_rank(
+    num_features: int, d_task: int, heads: int, rank: int, generator: torch.Generator
+) -> Weights:
     """Draw an NSM: M = reshape(W_A e + b_A, heads, rank) W_B.
 
-    Returns e [d_task], W_A [heads*rank, d_task] with bias, W_B [rank, 2F], W_att [heads, F] with bias.
+    Returns e [d_task], W_A [heads*rank, d_task] with bias, W_B [rank, 2F], W_att [heads, F] with
+    bias.
     """
     return {
         "e": torch.randn(d_task, generator=generator),
@@ -34,7 +37,9 @@ def draw_low_rank(num_features: int, d_task: int, heads: int, rank: int, generat
 
 
 def draw_full(num_features: int, d_task: int, heads: int, generator: torch.Generator) -> Weights:
-    """Draw an NSM-L: M = reshape(W e + b, heads, 2F), so the modulation is of order 1 from the start."""
+    """Draw an NSM-L: M = reshape(W e + b, heads, 2F), so the modulation is of order 1 from the
+    start.
+    """
     bound = 1 / math.sqrt(d_task)
     return {
         "e": torch.randn(d_task, generator=generator),
@@ -46,8 +51,10 @@ def draw_full(num_features: int, d_task: int, heads: int, generator: torch.Gener
 
 def _draw_attention(num_features: int, heads: int, generator: torch.Generator) -> Weights:
     bound = 1 / math.sqrt(num_features)
-    return {"watt": init.uniform((heads, num_features), bound, generator),
-            "watt_bias": init.uniform((heads,), bound, generator)}
+    return {
+        "watt": init.uniform((heads, num_features), bound, generator),
+        "watt_bias": init.uniform((heads,), bound, generator),
+    }
 
 
 def modulation(weights: Weights) -> tuple[torch.Tensor, torch.Tensor]:
@@ -78,7 +85,9 @@ def normalised(h: torch.Tensor) -> torch.Tensor:
 
 
 def modulate(weights: Weights, h: torch.Tensor) -> torch.Tensor:
-    """Return h' as the equations state it, [N, F]: the plain form, which `models.sweep` is tested against."""
+    """Return h' as the equations state it, [N, F]: the plain form, which `models.sweep` is
+    tested against.
+    """
     gamma, beta = modulation(weights)
     a = attention(weights, h)
     return (a @ gamma) * normalised(h) + a @ beta + h

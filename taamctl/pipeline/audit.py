@@ -1,4 +1,6 @@
-"""Prove on given data and methods that training sees training nodes only: from artefacts, and by disturbing everything else."""
+"""Prove on given data and methods that training sees training nodes only: from artefacts, and by
+disturbing everything else.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +24,24 @@ from taamctl.runtime.artefacts import Artefact
 from taamctl.runtime.job import Context
 from taamctl.runtime.params import canonical, canonical_json
 
-CHANGES = {"features": "the features of other nodes", "edges": "the edges that touch other nodes", "labels": "val and test labels"}
+CHANGES = {
+    "features": "the features of other nodes",
+    "edges": "the edges that touch other nodes",
+    "labels": "val and test labels",
+}
 BASIS = "what it builds on is wrong"
 
 
 def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
     """Return every check of one data set and of the runs (method, seed) on it.
 
-    A split and features that are missing are made in the outputs; what is there is audited as it is and never replaced. Trainings go
-    into a temporary folder; a train.h5 with these parameters that is there already is what they are compared with.
+    A split and features that are missing are made in the outputs; what is there is audited as it is
+    and never replaced. Trainings go into a temporary folder; a train.h5 with these parameters that
+    is there already is what they are compared with.
 
     Raises:
-        TaamctlError: an artefact was made with other parameters or from other raw data, or a method cannot be trained at all.
+        TaamctlError: an artefact was made with other parameters or from other raw data, or a method
+            cannot be trained at all.
     """
     from taamctl.stages import precompute, split
 
@@ -47,12 +55,19 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
         arrays, graph_sha256 = checks.read_split(made), made.attribute("graph_sha256")
     raw = module.load(context.data_root, own)
     if content_hash(raw) != graph_sha256:
-        raise TaamctlError(f"the raw data of {dataset} is not what {layout.file('split', dataset)} was made from",
-                           f"run {layout.command('split', dataset)} again")
+        raise TaamctlError(
+            f"the raw data of {dataset} is not what {layout.file('split', dataset)} was made from",
+            f"run {layout.command('split', dataset)} again",
+        )
     with tempfile.TemporaryDirectory(dir=layout.root, prefix=".audit-") as temporary:
         case = Case(context, dataset, module, raw, arrays, Path(temporary).resolve())
-        found = checks.structure(arrays, raw, case.used(raw), module.META.unlabelled_as,
-                                 as_given=context.params.section("split").parts == "as_given")
+        found = checks.structure(
+            arrays,
+            raw,
+            case.used(raw),
+            module.META.unlabelled_as,
+            as_given=context.params.section("split").parts == "as_given",
+        )
         if not _failed(found):
             found.append(checks.duplicates(arrays, raw))
             if not layout.file("precompute", dataset).is_file():
@@ -71,19 +86,38 @@ def _require_same(made: Artefact, wanted: Any, command: str) -> None:
     """Refuse an artefact of other parameters: the audit would speak of something else."""
     now, then = json.loads(canonical_json(wanted)), made.params
     if now != then:
-        flat = [{f"{k}.{n}": v for k, s in tree.items() if isinstance(s, dict) for n, v in s.items()}
-                | {k: v for k, v in tree.items() if not isinstance(v, dict)} for tree in (now, then)]
-        what = [f"{k} {flat[1].get(k)} (now {flat[0].get(k)})" for k in sorted({*flat[0], *flat[1]}) if flat[0].get(k) != flat[1].get(k)]
-        raise TaamctlError(f"{made.path} was made with {', '.join(what)}",
-                           f"make it again with these parameters ({command}), or audit in another folder with --outputs")
+        flat = [
+            {f"{k}.{n}": v for k, s in tree.items() if isinstance(s, dict) for n, v in s.items()}
+            | {k: v for k, v in tree.items() if not isinstance(v, dict)}
+            for tree in (now, then)
+        ]
+        what = [
+            f"{k} {flat[1].get(k)} (now {flat[0].get(k)})"
+            for k in sorted({*flat[0], *flat[1]})
+            if flat[0].get(k) != flat[1].get(k)
+        ]
+        raise TaamctlError(
+            f"{made.path} was made with {', '.join(what)}",
+            f"make it again with these parameters ({command}), or audit in another folder with "
+            "--outputs",
+        )
 
 
 def _features(case: Case) -> Check:
-    params, command = case.context.params.section("precompute"), case.context.layout.command("precompute", case.dataset)
-    norm = case.module.META.feature_norm if params.feature_norm == "as_released" else params.feature_norm
+    params, command = (
+        case.context.params.section("precompute"),
+        case.context.layout.command("precompute", case.dataset),
+    )
+    norm = (
+        case.module.META.feature_norm
+        if params.feature_norm == "as_released"
+        else params.feature_norm
+    )
     with Artefact(case.stored("precompute"), "precompute", command) as stored:
         _require_same(stored, {**canonical(params), "feature_norm": norm}, command)
-        return checks.train_features(case.split, case.raw, case.used(case.raw), stored, params, norm)
+        return checks.train_features(
+            case.split, case.raw, case.used(case.raw), stored, params, norm
+        )
 
 
 @dataclass
@@ -114,7 +148,10 @@ class _Trial:
                 first = self._compare_features(world, kind)
                 found.append(first)
                 if first.verdict == "failed":
-                    found += [Check("train", f"{self._label(run)}: {kind}", "not run", BASIS) for run in self.reference]
+                    found += [
+                        Check("train", f"{self._label(run)}: {kind}", "not run", BASIS)
+                        for run in self.reference
+                    ]
                 else:
                     found += self._compare_training(world, kind)
         found = self._judged(found)
@@ -142,21 +179,37 @@ class _Trial:
                         found.append(Check("budget", self._label(run), "failed", told.error))
                         continue
                     if told.error:
-                        raise TaamctlError(f"{self._label(run)} cannot be trained: {told.error}", told.hint)
+                        raise TaamctlError(
+                            f"{self._label(run)} cannot be trained: {told.error}", told.hint
+                        )
                     self.fresh.add(run)
                     self._heard(run, told)
                     self.reference[run] = self._keep(world, run)
-        return [*found, *(Check("budget", self._label(run), "ok", _budget(self.reference[run])) for run in self.runs
-                          if run in self.reference)]
+        return [
+            *found,
+            *(
+                Check("budget", self._label(run), "ok", _budget(self.reference[run]))
+                for run in self.runs
+                if run in self.reference
+            ),
+        ]
 
     def _is_asked_for(self, at: Path, run: Run) -> bool:
-        """Tell whether a train.h5 is there and was made with these parameters, on whatever device."""
+        """Tell whether a train.h5 is there and was made with these parameters, on whatever
+        device.
+        """
         if not at.is_file():
             return False
         params, method = self.case.context.params, registry.load("taamctl.methods", run[0])
         train = canonical(params.section("train"))
-        wanted = {"train": train, "method": canonical(params.plugin("methods", run[0], method.Params)), "seed": run[1]}
-        with Artefact(at, "train", self.case.context.layout.command("train", self.case.dataset, *run)) as stored:
+        wanted = {
+            "train": train,
+            "method": canonical(params.plugin("methods", run[0], method.Params)),
+            "seed": run[1],
+        }
+        with Artefact(
+            at, "train", self.case.context.layout.command("train", self.case.dataset, *run)
+        ) as stored:
             then = stored.params
         if train["device"] == "auto":
             then["train"]["device"] = "auto"
@@ -168,7 +221,9 @@ class _Trial:
     def _keep(self, world: World, run: Run) -> Path:
         """Move a train.h5 out of its world, which goes away."""
         self.kept += 1
-        return world.layout.file("train", self.case.dataset, *run).rename(self.case.temporary / f"train-{self.kept}.h5")
+        return world.layout.file("train", self.case.dataset, *run).rename(
+            self.case.temporary / f"train-{self.kept}.h5"
+        )
 
     def _heard(self, run: Run, told: Testimony) -> None:
         self.opened.setdefault(run, []).extend(told.opened)
@@ -180,15 +235,33 @@ class _Trial:
         moved = changed(stored, made, "train")
         others = len(changed(stored, made, "val")) + len(changed(stored, made, "test"))
         if not moved:
-            return Check("precompute", subject, "ok" if others else "warning",
-                         f"train groups equal byte for byte after {world.disturbed:,} changes"
-                         + (f" ({others} arrays of val and test differ)" if others else ", but neither do val and test differ"))
+            return Check(
+                "precompute",
+                subject,
+                "ok" if others else "warning",
+                f"train groups equal byte for byte after {world.disturbed:,} changes"
+                + (
+                    f" ({others} arrays of val and test differ)"
+                    if others
+                    else ", but neither do val and test differ"
+                ),
+            )
         with self.case.plain("again", computed=True) as plain:
             if changed(stored, plain.layout.file("precompute", self.case.dataset), "train"):
                 command = self.case.context.layout.command("precompute", self.case.dataset)
-                return Check("precompute", subject, "failed", f"{stored} is not what precompute gives now (other code, versions or "
-                                                              f"machine): make it again with {command} --force")
-        return Check("precompute", subject, "failed", f"{moved[0]} changes when {CHANGES[kind]} change; {len(moved)} arrays in all")
+                return Check(
+                    "precompute",
+                    subject,
+                    "failed",
+                    f"{stored} is not what precompute gives now (other code, versions or "
+                    f"machine): make it again with {command} --force",
+                )
+        return Check(
+            "precompute",
+            subject,
+            "failed",
+            f"{moved[0]} changes when {CHANGES[kind]} change; {len(moved)} arrays in all",
+        )
 
     def _compare_training(self, world: World, kind: str) -> list[Check]:
         """Train in a disturbed world; a difference is judged later, against training anew."""
@@ -197,7 +270,14 @@ class _Trial:
             self._heard(run, told)
             subject = f"{self._label(run)}: {kind}"
             if told.error:
-                found.append(Check("train", subject, "failed", f"training stops when {CHANGES[kind]} change: {told.error}"))
+                found.append(
+                    Check(
+                        "train",
+                        subject,
+                        "failed",
+                        f"training stops when {CHANGES[kind]} change: {told.error}",
+                    )
+                )
                 continue
             made = world.layout.file("train", self.case.dataset, *run)
             if provenance.sha256(made) != provenance.sha256(self.reference[run]):
@@ -206,7 +286,9 @@ class _Trial:
         return found
 
     def _judged(self, found: list[Check]) -> list[Check]:
-        """Replace the checks of suspects: tell a leak from training that gives other bytes on the same data."""
+        """Replace the checks of suspects: tell a leak from training that gives other bytes on
+        the same data.
+        """
         if not self.suspects:
             return found
         self._say("training again on the data as it is")
@@ -216,36 +298,59 @@ class _Trial:
             for run, told in self.case.train(world, wanted).items():
                 if not told.error:
                     again[run] = self._keep(world, run)
-        verdicts = {f"{self._label(run)}: {kind}": self._verdict(run, kind, made, again.get(run))
-                    for (run, kind), made in self.suspects.items()}
-        return [Check(c.check, c.subject, "failed", verdicts[c.subject]) if c.check == "train" and c.subject in verdicts else c
-                for c in found]
+        verdicts = {
+            f"{self._label(run)}: {kind}": self._verdict(run, kind, made, again.get(run))
+            for (run, kind), made in self.suspects.items()
+        }
+        return [
+            Check(c.check, c.subject, "failed", verdicts[c.subject])
+            if c.check == "train" and c.subject in verdicts
+            else c
+            for c in found
+        ]
 
     def _verdict(self, run: Run, kind: str, made: Path, again: Path | None) -> str:
         reference = self.reference[run]
         moved = changed(reference, made) or ["the file"]
         if again is None:
-            return f"{moved[0]} changes, and training does not work a second time on the data as it is"
+            return (
+                f"{moved[0]} changes, and training does not work a second time on the data as it is"
+            )
         if provenance.sha256(again) == provenance.sha256(reference):
             return f"{moved[0]} changes when {CHANGES[kind]} change; {len(moved)} arrays in all"
         first = (changed(reference, again) or ["the file"])[0]
         if run not in self.fresh and provenance.sha256(again) == provenance.sha256(made):
-            return (f"{first} of {reference} is not what training gives now (other code, versions or machine, or another run of the same "
-                    f"process): make it again with {self.case.context.layout.command('train', self.case.dataset, *run)} --force")
-        return f"{first} changes from one training to the next on the same data: nothing can be told before it is reproducible"
+            return (
+                f"{first} of {reference} is not what training gives now (other code, versions or "
+                "machine, or another run of the same process): make it again with "
+                f"{self.case.context.layout.command('train', self.case.dataset, *run)} --force"
+            )
+        return (
+            f"{first} changes from one training to the next on the same data: nothing can be "
+            "told before it is reproducible"
+        )
 
     def _reads(self, run: Run) -> Check:
         opened = [_short(path) for path in dict.fromkeys(self.opened.get(run, []))]
         if opened:
             more = f" and {len(opened) - 1} more" if len(opened) > 1 else ""
             return Check("reads", self._label(run), "failed", f"training opens {opened[0]}{more}")
-        return Check("reads", self._label(run), "ok", "training opens features.h5 and no other artefact or raw file")
+        return Check(
+            "reads",
+            self._label(run),
+            "ok",
+            "training opens features.h5 and no other artefact or raw file",
+        )
 
 
 def _short(path: str) -> str:
     """Return a path below the working folder as people write it."""
     here = Path.cwd().resolve()
-    return str(Path(path).relative_to(here)) if Path(path).is_absolute() and Path(path).is_relative_to(here) else path
+    return (
+        str(Path(path).relative_to(here))
+        if Path(path).is_absolute() and Path(path).is_relative_to(here)
+        else path
+    )
 
 
 def _budget(trained: Path) -> str:

@@ -1,4 +1,6 @@
-"""Measure what this machine does per second, in about two seconds: products, propagation, memory, sorting, disk."""
+"""Measure what this machine does per second, in about two seconds: products, propagation,
+memory, sorting, disk.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ def measure(folder: Path, threads: int, device: str = "cpu") -> Rates:
     """Return this machine's rates.
 
     Args:
-        folder: where artefacts will lie; a file of 32 MiB is written to the nearest folder that exists, and removed.
+        folder: where artefacts will lie; a file of 32 MiB is written to the nearest folder that
+            exists, and removed.
         threads: CPU threads of the products, as far as the machine runs them at once.
         device: `cuda` measures the dense products on the GPU.
     """
@@ -47,19 +50,45 @@ def measure(folder: Path, threads: int, device: str = "cpu") -> Rates:
 
     cpus, threads = os.cpu_count() or 1, at_once(threads)
     before = torch.get_num_threads()
-    torch.set_num_threads(1)  # one core's rate times their number: as training works, and as little disturbed by other programs as can be
+    torch.set_num_threads(
+        1
+        # one core's rate times their number: as training works, and as little disturbed by other
+        # programs as can be
+    )
     try:
-        dense, short = (_dense(torch, kind, device) * (1 if device == "cuda" else threads) for kind in (torch.float32, torch.bfloat16))
-        sparse, near, far = _sparse(torch) * threads, _propagation(GROUP) * cpus, _propagation(NODES) * cpus
+        dense, short = (
+            _dense(torch, kind, device) * (1 if device == "cuda" else threads)
+            for kind in (torch.float32, torch.bfloat16)
+        )
+        sparse, near, far = (
+            _sparse(torch) * threads,
+            _propagation(GROUP) * cpus,
+            _propagation(NODES) * cpus,
+        )
     finally:
         torch.set_num_threads(before)
     copy = _copy()
     lanes = _gpu_copy(torch) if device == "cuda" else copy * threads
-    return Rates("measured", device, threads, dense, short, sparse, near, far, copy, lanes, _sort(), _disk(folder))
+    return Rates(
+        "measured",
+        device,
+        threads,
+        dense,
+        short,
+        sparse,
+        near,
+        far,
+        copy,
+        lanes,
+        _sort(),
+        _disk(folder),
+    )
 
 
 def rate(work: Callable[[], Any], amount: float, budget: float = BUDGET) -> float:
-    """Return units per second: the best of as many calls as fit the budget, at least one beside a first one that does not count."""
+    """Return units per second: the best of as many calls as fit the budget, at least one beside
+    a first one that does not count.
+    """
     work()
     best, end = float("inf"), time.perf_counter() + budget
     while True:
@@ -89,8 +118,12 @@ def _csr(torch: Any, rows: int, columns: int, each: int) -> Any:
     indices = np.sort(rng.integers(0, columns, (rows, each), dtype=np.int32), axis=1).ravel()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
-        return torch.sparse_csr_tensor(torch.arange(0, rows * each + 1, each, dtype=torch.int32), torch.from_numpy(indices),
-                                       torch.ones(rows * each), size=(rows, columns))
+        return torch.sparse_csr_tensor(
+            torch.arange(0, rows * each + 1, each, dtype=torch.int32),
+            torch.from_numpy(indices),
+            torch.ones(rows * each),
+            size=(rows, columns),
+        )
 
 
 def _sparse(torch: Any) -> float:
@@ -102,8 +135,16 @@ def _sparse(torch: Any) -> float:
 def _propagation(nodes: int) -> float:
     """Return edges x columns per second of the default backend's step on a random graph."""
     indices = np.random.default_rng(0).integers(0, nodes, nodes * EACH, dtype=np.int32)
-    edges = CSR(np.arange(0, nodes * EACH + 1, EACH), indices, np.ones(len(indices), np.float32), (nodes, nodes))
-    step, z = BACKENDS["torch"](Operator(edges, np.full(nodes, float(EACH)))), np.ones((nodes, COLUMNS), np.float32)
+    edges = CSR(
+        np.arange(0, nodes * EACH + 1, EACH),
+        indices,
+        np.ones(len(indices), np.float32),
+        (nodes, nodes),
+    )
+    step, z = (
+        BACKENDS["torch"](Operator(edges, np.full(nodes, float(EACH)))),
+        np.ones((nodes, COLUMNS), np.float32),
+    )
     return rate(lambda: step(z), float(nodes * EACH * COLUMNS))
 
 
@@ -130,7 +171,9 @@ def _sort() -> float:
 
 
 def _disk(folder: Path) -> float:
-    """Return bytes per second to the disk itself; the reference rate where the folder cannot be written."""
+    """Return bytes per second to the disk itself; the reference rate where the folder cannot be
+    written.
+    """
     place = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.is_dir())
     block = os.urandom(MIB)
     try:

@@ -1,4 +1,6 @@
-"""What can be told of a split and its features without training: pure functions from arrays to checks."""
+"""What can be told of a split and its features without training: pure functions from arrays to
+checks.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class Check:
     Attributes:
         check: what was looked at: `split`, `duplicates`, `precompute`, `train`, `reads`, `budget`.
         subject: of what.
-        verdict: `ok`, `warning`, `failed`, or `not run` where an earlier failure makes it meaningless.
+        verdict: `ok`, `warning`, `failed`, or `not run` where an earlier failure makes it
+            meaningless.
         detail: what was found; where it failed, the culprit.
     """
 
@@ -67,8 +70,20 @@ class SplitArrays:
 
 def read_split(artefact: Artefact) -> SplitArrays:
     """Read what an audit needs of a split artefact."""
-    return SplitArrays(*(artefact.read(p) for p in ("classes/label", "stream/bounds", "stream/offset", "nodes/orig_id", "nodes/y",
-                                                    "edges/indptr", "edges/indices")))
+    return SplitArrays(
+        *(
+            artefact.read(p)
+            for p in (
+                "classes/label",
+                "stream/bounds",
+                "stream/offset",
+                "nodes/orig_id",
+                "nodes/y",
+                "edges/indptr",
+                "edges/indices",
+            )
+        )
+    )
 
 
 def name_of(index: int) -> str:
@@ -76,7 +91,14 @@ def name_of(index: int) -> str:
     return f"task {index // len(PARTS)}, {PARTS[index % len(PARTS)]}"
 
 
-def structure(split: SplitArrays, raw: NodeGraph, used: CSR, unlabelled_as: int | None, *, as_given: bool = False) -> list[Check]:
+def structure(
+    split: SplitArrays,
+    raw: NodeGraph,
+    used: CSR,
+    unlabelled_as: int | None,
+    *,
+    as_given: bool = False,
+) -> list[Check]:
     """Check that parts share no node and no edge, and that labels fit; one check per law.
 
     Args:
@@ -88,11 +110,31 @@ def structure(split: SplitArrays, raw: NodeGraph, used: CSR, unlabelled_as: int 
         ("arrays", "offsets, labels and edges fit together", lambda: _misfits(split, raw)),
         ("nodes", "{nodes:,} nodes, each in one (task, part)", lambda: _shared_nodes(split)),
         ("classes", "{classes} classes, each in one task", lambda: _shared_classes(split)),
-        ("labels", "every node has its own label, of a class of its task", lambda: _wrong_labels(split, raw, unlabelled_as)),
-        ("edges", "{edges:,} edges, both ends of each in one (task, part)", lambda: _crossing_edges(split)),
-        ("edges of the graph", "exactly the graph's edges inside every (task, part)", lambda: _foreign_edges(split, used)))
+        (
+            "labels",
+            "every node has its own label, of a class of its task",
+            lambda: _wrong_labels(split, raw, unlabelled_as),
+        ),
+        (
+            "edges",
+            "{edges:,} edges, both ends of each in one (task, part)",
+            lambda: _crossing_edges(split),
+        ),
+        (
+            "edges of the graph",
+            "exactly the graph's edges inside every (task, part)",
+            lambda: _foreign_edges(split, used),
+        ),
+    )
     if as_given and raw.given.part is not None:
-        laws = (*laws, ("parts", "every node in the part that the graph states", lambda: _other_parts(split, raw)))
+        laws = (
+            *laws,
+            (
+                "parts",
+                "every node in the part that the graph states",
+                lambda: _other_parts(split, raw),
+            ),
+        )
     sizes = {"nodes": len(split.orig_id), "classes": len(split.label), "edges": len(split.indices)}
     found: list[Check] = []
     for subject, right, look in laws:
@@ -101,21 +143,43 @@ def structure(split: SplitArrays, raw: NodeGraph, used: CSR, unlabelled_as: int 
             found.append(Check("split", subject, "not run", "what it builds on is wrong"))
             continue
         culprit = next(look(), None)
-        found.append(Check("split", subject, "ok" if culprit is None else "failed", culprit or right.format(**sizes)))
+        found.append(
+            Check(
+                "split",
+                subject,
+                "ok" if culprit is None else "failed",
+                culprit or right.format(**sizes),
+            )
+        )
     return found
 
 
 def _misfits(split: SplitArrays, raw: NodeGraph) -> Iterator[str]:
     rows, offset, bounds = len(split.orig_id), split.offset, split.bounds
-    if len(offset) != len(PARTS) * len(bounds) + 1 or offset[0] != 0 or offset[-1] != rows or (np.diff(offset) < 0).any():
-        yield f"stream/offset does not cut {rows} rows into {len(bounds)} tasks of {len(PARTS)} parts"
+    if (
+        len(offset) != len(PARTS) * len(bounds) + 1
+        or offset[0] != 0
+        or offset[-1] != rows
+        or (np.diff(offset) < 0).any()
+    ):
+        yield (
+            f"stream/offset does not cut {rows} rows into {len(bounds)} tasks of {len(PARTS)} parts"
+        )
     if len(split.y) != rows:
         yield f"nodes/y has {len(split.y)} labels for {rows} nodes"
     pointer = split.indptr
-    if len(pointer) != rows + 1 or pointer[0] != 0 or pointer[-1] != len(split.indices) or (np.diff(pointer) < 0).any():
+    if (
+        len(pointer) != rows + 1
+        or pointer[0] != 0
+        or pointer[-1] != len(split.indices)
+        or (np.diff(pointer) < 0).any()
+    ):
         yield f"edges/indptr does not cut {len(split.indices)} edges into {rows} rows"
-    for path, values, high in (("nodes/orig_id", split.orig_id, raw.num_nodes), ("nodes/y", split.y, len(split.label)),
-                               ("edges/indices", split.indices, rows)):
+    for path, values, high in (
+        ("nodes/orig_id", split.orig_id, raw.num_nodes),
+        ("nodes/y", split.y, len(split.label)),
+        ("edges/indices", split.indices, rows),
+    ):
         wrong = np.flatnonzero((values < 0) | (values >= high))
         if len(wrong):
             yield f"{path} is {values[wrong[0]]} at {wrong[0]}, outside 0..{high - 1}"
@@ -127,7 +191,9 @@ def _shared_nodes(split: SplitArrays) -> Iterator[str]:
     groups = split.groups
     for at in twice[:1]:
         first, second = (name_of(int(groups[order[i]])) for i in (at, at + 1))
-        yield f"node {split.orig_id[order[at]]} is in ({first}) and in ({second}); {len(twice)} such"
+        yield (
+            f"node {split.orig_id[order[at]]} is in ({first}) and in ({second}); {len(twice)} such"
+        )
 
 
 def _other_parts(split: SplitArrays, raw: NodeGraph) -> Iterator[str]:
@@ -135,7 +201,10 @@ def _other_parts(split: SplitArrays, raw: NodeGraph) -> Iterator[str]:
     groups, stated = split.groups, raw.given.part[split.orig_id]
     for row in np.flatnonzero(groups % len(PARTS) != stated)[:1]:
         said = PARTS[stated[row]] if stated[row] >= 0 else "in no part"
-        yield f"node {split.orig_id[row]} is in ({name_of(int(groups[row]))}), but the graph states that it is {said}"
+        yield (
+            f"node {split.orig_id[row]} is in ({name_of(int(groups[row]))}), but the graph "
+            f"states that it is {said}"
+        )
 
 
 def _shared_classes(split: SplitArrays) -> Iterator[str]:
@@ -155,11 +224,19 @@ def _wrong_labels(split: SplitArrays, raw: NodeGraph, unlabelled_as: int | None)
     task = split.groups // len(PARTS)
     low, high = split.bounds[task, 0], split.bounds[task, 1]
     for row in np.flatnonzero((split.y < low) | (split.y >= high))[:1]:
-        yield f"node {split.orig_id[row]} in ({name_of(int(split.groups[row]))}) has class {split.y[row]} of another task"
+        yield (
+            f"node {split.orig_id[row]} in ({name_of(int(split.groups[row]))}) has class "
+            f"{split.y[row]} of another task"
+        )
     own, given = raw.labels[split.orig_id], split.label[split.y]
-    allowed = (own == given) | ((own < 0) & (given == (-2 if unlabelled_as is None else unlabelled_as)))
+    allowed = (own == given) | (
+        (own < 0) & (given == (-2 if unlabelled_as is None else unlabelled_as))
+    )
     for row in np.flatnonzero(~allowed)[:1]:
-        yield f"node {split.orig_id[row]} has label {own[row]} in the graph but {given[row]} in the split"
+        yield (
+            f"node {split.orig_id[row]} has label {own[row]} in the graph but {given[row]} in "
+            "the split"
+        )
 
 
 def _crossing_edges(split: SplitArrays) -> Iterator[str]:
@@ -167,34 +244,70 @@ def _crossing_edges(split: SplitArrays) -> Iterator[str]:
     target = np.repeat(np.arange(len(split.orig_id)), np.diff(split.indptr))
     wrong = np.flatnonzero(groups[target] != groups[split.indices])
     for at in wrong[:1]:
-        ends = [(int(split.orig_id[r]), name_of(int(groups[r]))) for r in (split.indices[at], target[at])]
-        yield f"an edge joins node {ends[0][0]} ({ends[0][1]}) and node {ends[1][0]} ({ends[1][1]}); {len(wrong)} such"
+        ends = [
+            (int(split.orig_id[r]), name_of(int(groups[r])))
+            for r in (split.indices[at], target[at])
+        ]
+        yield (
+            f"an edge joins node {ends[0][0]} ({ends[0][1]}) and node {ends[1][0]} "
+            f"({ends[1][1]}); {len(wrong)} such"
+        )
 
 
 def _foreign_edges(split: SplitArrays, used: CSR) -> Iterator[str]:
     wanted = induce(used, split.orig_id, split.offset)
-    if np.array_equal(wanted.indptr, split.indptr) and np.array_equal(wanted.indices, split.indices):
+    if np.array_equal(wanted.indptr, split.indptr) and np.array_equal(
+        wanted.indices, split.indices
+    ):
         return
     rows = len(split.orig_id)
-    keys = [np.repeat(np.arange(rows, dtype=np.int64), np.diff(e.indptr)) * rows + e.indices for e in (split.edges, wanted)]
+    keys = [
+        np.repeat(np.arange(rows, dtype=np.int64), np.diff(e.indptr)) * rows + e.indices
+        for e in (split.edges, wanted)
+    ]
     more, less = np.setdiff1d(keys[0], keys[1]), np.setdiff1d(keys[1], keys[0])
     target, source = divmod(int((more if len(more) else less if len(less) else keys[0])[0]), rows)
-    yield (f"edge {split.orig_id[source]} -> {split.orig_id[target]} is {'not in the graph' if len(more) else 'missing or out of order'}; "
-           f"{len(more)} foreign, {len(less)} missing")
+    yield (
+        f"edge {split.orig_id[source]} -> {split.orig_id[target]} is "
+        f"{'not in the graph' if len(more) else 'missing or out of order'}; {len(more)} foreign, "
+        f"{len(less)} missing"
+    )
 
 
 def duplicates(split: SplitArrays, raw: NodeGraph) -> Check:
-    """Count val and test nodes whose raw features and label equal a training node's: easy to predict, but no leak of a part."""
-    rows = [_row_hash(raw.features, node, label) for node, label in zip(split.orig_id.tolist(), split.y.tolist(), strict=True)]
+    """Count val and test nodes whose raw features and label equal a training node's: easy to
+    predict, but no leak of a part.
+    """
+    rows = [
+        _row_hash(raw.features, node, label)
+        for node, label in zip(split.orig_id.tolist(), split.y.tolist(), strict=True)
+    ]
     train = split.in_train
-    known = {h: node for h, node, t in zip(rows, split.orig_id.tolist(), train.tolist(), strict=True) if t}
-    same = [(node, known[h]) for h, node, t in zip(rows, split.orig_id.tolist(), train.tolist(), strict=True) if not t and h in known]
+    known = {
+        h: node
+        for h, node, t in zip(rows, split.orig_id.tolist(), train.tolist(), strict=True)
+        if t
+    }
+    same = [
+        (node, known[h])
+        for h, node, t in zip(rows, split.orig_id.tolist(), train.tolist(), strict=True)
+        if not t and h in known
+    ]
     asked = int((~train).sum())
     if not same:
-        return Check("duplicates", "raw features and label", "ok", f"none of {asked:,} val and test nodes equals a training node")
-    return Check("duplicates", "raw features and label", "warning",
-                 f"{len(same):,} of {asked:,} val and test nodes ({100 * len(same) / asked:.1f} %) equal a training node, such as node "
-                 f"{same[0][0]} and node {same[0][1]}")
+        return Check(
+            "duplicates",
+            "raw features and label",
+            "ok",
+            f"none of {asked:,} val and test nodes equals a training node",
+        )
+    return Check(
+        "duplicates",
+        "raw features and label",
+        "warning",
+        f"{len(same):,} of {asked:,} val and test nodes ({100 * len(same) / asked:.1f} %) equal a "
+        f"training node, such as node {same[0][0]} and node {same[0][1]}",
+    )
 
 
 def _row_hash(x: Array | CSR, node: int, label: int) -> int:
@@ -206,8 +319,16 @@ def _row_hash(x: Array | CSR, node: int, label: int) -> int:
 
 
 @subnormals.flushed()  # as precompute
-def train_features(split: SplitArrays, raw: NodeGraph, used: CSR, stored: Artefact, params: PrecomputeParams, norm: str) -> Check:
-    """Compute the training groups' features anew in a world without any other node, and compare them with the stored ones.
+def train_features(
+    split: SplitArrays,
+    raw: NodeGraph,
+    used: CSR,
+    stored: Artefact,
+    params: PrecomputeParams,
+    norm: str,
+) -> Check:
+    """Compute the training groups' features anew in a world without any other node, and compare
+    them with the stored ones.
 
     Args:
         used: the graph's edges as the split uses them. norm: the resolved feature normalisation.
@@ -215,7 +336,14 @@ def train_features(split: SplitArrays, raw: NodeGraph, used: CSR, stored: Artefa
     sizes = np.diff(split.offset) * (np.arange(len(split.offset) - 1) % len(PARTS) == 0)
     offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     nodes, y = split.orig_id[split.in_train], split.y[split.in_train]
-    alone = features.compute(raw.features, nodes, offset, induce(used, nodes, offset), dataclasses.replace(params, backend="scipy"), norm)
+    alone = features.compute(
+        raw.features,
+        nodes,
+        offset,
+        induce(used, nodes, offset),
+        dataclasses.replace(params, backend="scipy"),
+        norm,
+    )
     worst, arrays = 0.0, 0
     for g, (low, high) in enumerate(pairwise(offset.tolist())):
         if g % len(PARTS):
@@ -225,11 +353,20 @@ def train_features(split: SplitArrays, raw: NodeGraph, used: CSR, stored: Artefa
             path = f"{group(g // len(PARTS), 'train')}/{name}"
             off = _distance(stored.read(path), np.asarray(right))
             if off > 1:
-                return Check("precompute", "train groups alone", "failed",
-                             f"{path} is not what the training nodes and the edges between them give")
+                return Check(
+                    "precompute",
+                    "train groups alone",
+                    "failed",
+                    f"{path} is not what the training nodes and the edges between them give",
+                )
             worst, arrays = max(worst, off), arrays + 1
-    return Check("precompute", "train groups alone", "ok", f"{arrays} arrays follow from training nodes and the edges between them"
-                 f"{' (to rounding)' if worst else ''}")
+    return Check(
+        "precompute",
+        "train groups alone",
+        "ok",
+        f"{arrays} arrays follow from training nodes and the edges between them"
+        f"{' (to rounding)' if worst else ''}",
+    )
 
 
 def _distance(stored: Array, wanted: Array) -> float:

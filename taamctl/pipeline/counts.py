@@ -1,4 +1,6 @@
-"""Counts of a graph and of its split, before there is a split or even raw data: from META, an imported file, or two numbers given."""
+"""Counts of a graph and of its split, before there is a split or even raw data: from META, an
+imported file, or two numbers given.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,25 @@ from taamctl.stream.params import SplitParams
 PACKAGE = "taamctl.datasets"
 SHARE = (0.5, 0.8, 0.95)  # of the edges that join nodes of one task: low, middle, high
 MEASURED = "measured: 0.50 on Debian, 0.78 to 0.89 on Citeseer, Computer and Photo"
-LARGEST = 4.0  # training rows of the largest task over those of the mean one: 1.2 to 2 on small graphs, more where class sizes are skewed
+# training rows of the largest task over those of the mean one: 1.2 to 2 on small graphs, more where
+# class sizes are skewed
+LARGEST = 4.0
 MOST = 1 << 48  # more nodes, edges or features than any machine holds
 SAMPLE = 200  # nodes whose first neighbour is asked for the reverse edge
 
-# data set -> (entries after symmetrising per stored one, share of X that is not 0), as `taamctl data doctor` and the publishers count them
-KNOWN = {"citeseer": (1.0, 0.0085), "photo": (1.658, 0.347), "computer": (1.712, 0.348), "debian": (1.991, 0.0317),
-         "corafull": (1.94, 0.0066), "wikics": (1.0, 1.0), "reddit": (1.0, 1.0), "arxiv": (1.0, 1.0), "products": (1.0, 1.0)}
+# data set -> (entries after symmetrising per stored one, share of X that is not 0), as `taamctl
+# data doctor` and the publishers count them
+KNOWN = {
+    "citeseer": (1.0, 0.0085),
+    "photo": (1.658, 0.347),
+    "computer": (1.712, 0.348),
+    "debian": (1.991, 0.0317),
+    "corafull": (1.94, 0.0066),
+    "wikics": (1.0, 1.0),
+    "reddit": (1.0, 1.0),
+    "arxiv": (1.0, 1.0),
+    "products": (1.0, 1.0),
+}
 
 
 @dataclass(frozen=True)
@@ -34,11 +48,16 @@ class Graph:
     """A whole graph in numbers.
 
     Attributes:
-        nodes, stored, features, classes: as its META counts them. joined: entries after symmetrising, per stored one.
-        filled: share of X that is not 0. directed: used as directed where `split.symmetrize` is `as_released`.
-        tasks: how many the graph itself states, or None. share: of edges inside a task (low, middle, high).
-        labelled: share of the nodes that have a label. streams: its source gives X a few rows at a time.
-        file: `data/NAME.h5` of an imported graph. brought: there may be raw data of it, and so a split.
+        nodes, stored, features, classes: as its META counts them. joined: entries after
+            symmetrising, per stored one.
+        filled: share of X that is not 0. directed: used as directed where `split.symmetrize` is
+            `as_released`.
+        tasks: how many the graph itself states, or None. share: of edges inside a task (low,
+            middle, high).
+        labelled: share of the nodes that have a label. streams: its source gives X a few rows at a
+            time.
+        file: `data/NAME.h5` of an imported graph. brought: there may be raw data of it, and so a
+            split.
         notes: what was assumed, a sentence each.
     """
 
@@ -59,7 +78,9 @@ class Graph:
     notes: tuple[str, ...] = ()
 
 
-def given(nodes: int, edges: int, features: int, classes: int, labelled: int | None = None) -> Graph:
+def given(
+    nodes: int, edges: int, features: int, classes: int, labelled: int | None = None
+) -> Graph:
     """Return a graph that has not been brought yet.
 
     Args:
@@ -68,49 +89,117 @@ def given(nodes: int, edges: int, features: int, classes: int, labelled: int | N
     Raises:
         TaamctlError: a count that no graph has.
     """
-    counts = {"--nodes": (nodes, 1), "--edges": (edges, 0), "--features": (features, 1), "--classes": (classes, 1)}
+    counts = {
+        "--nodes": (nodes, 1),
+        "--edges": (edges, 0),
+        "--features": (features, 1),
+        "--classes": (classes, 1),
+    }
     for option, (value, least) in counts.items():
         if not least <= value <= MOST:
-            raise TaamctlError(f"{option} {value}: no count of a graph", f"a whole number from {least} to {MOST:,}")
+            raise TaamctlError(
+                f"{option} {value}: no count of a graph", f"a whole number from {least} to {MOST:,}"
+            )
     known = nodes if labelled is None else labelled
     if not classes <= known <= nodes:
-        raise TaamctlError(f"--classes {classes}, labelled nodes {known}, --nodes {nodes}: each must be at most the next",
-                           "check which number is which")
-    note = "every edge is taken as stored in one direction and used in both; --set split.symmetrize=never counts it as given"
+        raise TaamctlError(
+            f"--classes {classes}, labelled nodes {known}, --nodes {nodes}: each must be at most "
+            "the next",
+            "check which number is which",
+        )
+    note = (
+        "every edge is taken as stored in one direction and used in both; --set "
+        "split.symmetrize=never counts it as given"
+    )
     notes: tuple[str, ...] = (note, "features are taken as dense")
     if known < nodes:
-        notes = (*notes, "labelled nodes are taken to have their share of all edges to each other (at random they would have its square)")
-    return Graph("given", nodes, edges, features, classes, 2.0, 1.0, labelled=known / nodes, streams=True, brought=False, notes=notes)
+        notes = (
+            *notes,
+            "labelled nodes are taken to have their share of all edges to each other (at random "
+            "they would have its square)",
+        )
+    return Graph(
+        "given",
+        nodes,
+        edges,
+        features,
+        classes,
+        2.0,
+        1.0,
+        labelled=known / nodes,
+        streams=True,
+        brought=False,
+        notes=notes,
+    )
 
 
 def of_dataset(context: Context, name: str) -> Graph:
-    """Return the counts of a data set from its META, its generator's sizes, or the shapes in `data/NAME.h5`; raw data is not read."""
+    """Return the counts of a data set from its META, its generator's sizes, or the shapes in
+    `data/NAME.h5`; raw data is not read.
+    """
     module = registry.load(PACKAGE, name)
     meta = module.META
     if meta.nodes < 0:
         return _generated(module, name, context.params.plugin("datasets", name, meta.params))
     file = getattr(module, "IMPORTED", None)
-    joined, filled = _looked_at(file, meta.nodes, meta.features) if file is not None else KNOWN.get(name, (2.0, 1.0))
-    notes = () if file is not None or name in KNOWN else ("every edge is taken as stored in one direction, features as dense",)
+    joined, filled = (
+        _looked_at(file, meta.nodes, meta.features)
+        if file is not None
+        else KNOWN.get(name, (2.0, 1.0))
+    )
+    notes = (
+        ()
+        if file is not None or name in KNOWN
+        else ("every edge is taken as stored in one direction, features as dense",)
+    )
     if "part" in getattr(module, "STATES", ()):
-        notes = (*notes, "the graph states its parts; they are taken to follow split.train, val and test")
-    return Graph(name, meta.nodes, meta.edges, meta.features, meta.classes, joined, filled, meta.directed,
-                 getattr(module, "TASKS", None), streams=hasattr(module, "features"), file=file, notes=notes)
+        notes = (
+            *notes,
+            "the graph states its parts; they are taken to follow split.train, val and test",
+        )
+    return Graph(
+        name,
+        meta.nodes,
+        meta.edges,
+        meta.features,
+        meta.classes,
+        joined,
+        filled,
+        meta.directed,
+        getattr(module, "TASKS", None),
+        streams=hasattr(module, "features"),
+        file=file,
+        notes=notes,
+    )
 
 
 def _generated(module: Any, name: str, own: Any) -> Graph:
     sizes = getattr(module, "SIZES", {}).get(getattr(own, "preset", None))
     if sizes is None:
-        raise TaamctlError(f"the data set {name} is generated and does not say how large it becomes",
-                           "give --nodes, --edges, --features and --classes instead of --dataset")
+        raise TaamctlError(
+            f"the data set {name} is generated and does not say how large it becomes",
+            "give --nodes, --edges, --features and --classes instead of --dataset",
+        )
     nodes, edges, features, classes = sizes
     inside = float(getattr(own, "homophily", SHARE[1]))
     spread = (inside, min(1.0, inside + 0.1 * (1 - inside)), min(1.0, inside + 0.3 * (1 - inside)))
-    return Graph(name, nodes, edges, features, classes, 2.0, 1.0, share=spread, streams=hasattr(module, "features"))
+    return Graph(
+        name,
+        nodes,
+        edges,
+        features,
+        classes,
+        2.0,
+        1.0,
+        share=spread,
+        streams=hasattr(module, "features"),
+    )
 
 
 def _looked_at(file: Path, nodes: int, features: int) -> tuple[float, float]:
-    """Return (entries after symmetrising per stored one, by asking a sample of edges for their reverse; share of X that is not 0)."""
+    """Return (entries after symmetrising per stored one, by asking a sample of edges for their
+    reverse; share of X that is not 0).
+    """
     with Artefact(file, "graph") as graph:
         filled = 1.0
         if not graph.has("features/dense"):
@@ -120,7 +209,10 @@ def _looked_at(file: Path, nodes: int, features: int) -> tuple[float, float]:
             row = _row(graph, v)
             proper = row[row != v]
             if len(proper):
-                asked, found = asked + 1, found + int(v in _row(graph, int(proper[len(proper) // 2])))
+                asked, found = (
+                    asked + 1,
+                    found + int(v in _row(graph, int(proper[len(proper) // 2]))),
+                )
     return 2.0 - found / asked if asked else 1.0, filled
 
 
@@ -135,30 +227,60 @@ def tasks_of(classes: int, params: SplitParams) -> tuple[int, int]:
     whole, left = divmod(classes, size)
     if not left or params.odd_class == "drop":
         return whole, whole * size
-    return (whole + 1, classes) if params.odd_class == "singleton_task" or not whole else (whole, classes)
+    return (
+        (whole + 1, classes)
+        if params.odd_class == "singleton_task" or not whole
+        else (whole, classes)
+    )
 
 
 def estimated(graph: Graph, params: SplitParams, hops: int, share: float) -> Counts:
     """Return the counts of a split that has not been made.
 
-    An edge is kept where both ends lie in one task (`share` of them) and in one part: a^2 + b^2 + c^2 for fractions a, b, c, as parts are
-    drawn at random. Edges inside all val, or inside all test nodes need no assumption: b^2 + c^2.
+    An edge is kept where both ends lie in one task (`share` of them) and in one part: a^2 + b^2 +
+    c^2 for fractions a, b, c, as parts are drawn at random. Edges inside all val, or inside all
+    test nodes need no assumption: b^2 + c^2.
 
     Raises:
         TaamctlError: too few classes for one task.
     """
-    tasks, classes = (graph.tasks, graph.classes) if graph.tasks and params.tasks == "as_given" else tasks_of(graph.classes, params)
+    tasks, classes = (
+        (graph.tasks, graph.classes)
+        if graph.tasks and params.tasks == "as_given"
+        else tasks_of(graph.classes, params)
+    )
     if not tasks:
-        raise TaamctlError(f"{graph.classes} classes make no task of {params.classes_per_task}", "lower split.classes_per_task")
-    both = params.symmetrize == "always" or (params.symmetrize == "as_released" and not graph.directed)
-    used, in_stream = int(graph.stored * (graph.joined if both else 1.0)), classes / graph.classes * graph.labelled
+        raise TaamctlError(
+            f"{graph.classes} classes make no task of {params.classes_per_task}",
+            "lower split.classes_per_task",
+        )
+    both = params.symmetrize == "always" or (
+        params.symmetrize == "as_released" and not graph.directed
+    )
+    used, in_stream = (
+        int(graph.stored * (graph.joined if both else 1.0)),
+        classes / graph.classes * graph.labelled,
+    )
     a, b, c = params.train, params.val, params.test
     rows = int(graph.nodes * in_stream)
     kept = int(used * in_stream * share * (a * a + b * b + c * c))
     train, val = int(rows * a), int(rows * b)
-    return Counts(nodes=graph.nodes, used=used, kept=kept, mixed=int(used * in_stream * (b * b + c * c)), features=graph.features,
-                  filled=graph.filled, filled_h=reach(graph.filled, kept / max(1, rows), hops), classes=classes, tasks=tasks, train=train,
-                  val=val, test=rows - train - val, largest=int(min(train, LARGEST * train / tasks)), streams=graph.streams)
+    return Counts(
+        nodes=graph.nodes,
+        used=used,
+        kept=kept,
+        mixed=int(used * in_stream * (b * b + c * c)),
+        features=graph.features,
+        filled=graph.filled,
+        filled_h=reach(graph.filled, kept / max(1, rows), hops),
+        classes=classes,
+        tasks=tasks,
+        train=train,
+        val=val,
+        test=rows - train - val,
+        largest=int(min(train, LARGEST * train / tasks)),
+        streams=graph.streams,
+    )
 
 
 def exact(graph: Graph, file: Path, hops: int) -> Counts:
@@ -169,19 +291,37 @@ def exact(graph: Graph, file: Path, hops: int) -> Counts:
     """
     with Artefact(file, "split") as made:
         table, bounds = made.read("account/table"), made.read("stream/bounds")
-        used, mixed = json.loads(made.attribute("account"))["edges_used"], made.shape("mixed/indices")[0]
+        used, mixed = (
+            json.loads(made.attribute("account"))["edges_used"],
+            made.shape("mixed/indices")[0],
+        )
     rows = [int(n) for n in table.reshape(-1, 3, 4)[:, :, 0].sum(0)]
     kept = int(table[:, 1].sum())
-    return Counts(nodes=graph.nodes, used=int(used), kept=kept, mixed=int(mixed), features=graph.features, filled=graph.filled,
-                  filled_h=reach(graph.filled, kept / max(1, sum(rows)), hops), classes=int(bounds[-1, 1]), tasks=len(bounds),
-                  train=rows[0], val=rows[1], test=rows[2], largest=int(table[::3, 0].max()), streams=graph.streams)
+    return Counts(
+        nodes=graph.nodes,
+        used=int(used),
+        kept=kept,
+        mixed=int(mixed),
+        features=graph.features,
+        filled=graph.filled,
+        filled_h=reach(graph.filled, kept / max(1, sum(rows)), hops),
+        classes=int(bounds[-1, 1]),
+        tasks=len(bounds),
+        train=rows[0],
+        val=rows[1],
+        test=rows[2],
+        largest=int(table[::3, 0].max()),
+        streams=graph.streams,
+    )
 
 
 def split_file(context: Context, graph: Graph, params: Any) -> Path | None:
-    """Return the split artefact where there is one that was made with these parameters of `split` and of the data set.
+    """Return the split artefact where there is one that was made with these parameters of `split`
+    and of the data set.
 
-    One that cannot be read, that another version wrote, or that an earlier import of the graph is in, is made anew by a run, so it counts
-    as not there. A graph in numbers has none, whatever it is called.
+    One that cannot be read, that another version wrote, or that an earlier import of the graph is
+    in, is made anew by a run, so it counts as not there. A graph in numbers has none, whatever it
+    is called.
     """
     file = context.layout.file("split", graph.name)
     if not graph.brought or not file.is_file():
@@ -195,7 +335,9 @@ def split_file(context: Context, graph: Graph, params: Any) -> Path | None:
 
 
 def _made_from(split: Path, imported: Path) -> bool:
-    """Tell whether the sidecar of a split records the bytes that an imported graph has now; they are read only if the file was touched."""
+    """Tell whether the sidecar of a split records the bytes that an imported graph has now; they
+    are read only if the file was touched.
+    """
     try:
         record = read_json(provenance.sidecar_of(split))
         digest = record["key"]["raw"][imported.name]

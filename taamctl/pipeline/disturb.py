@@ -1,4 +1,6 @@
-"""Disturb everything in a graph that is no training node's, and leave the assignment of nodes to (task, part) as it is."""
+"""Disturb everything in a graph that is no training node's, and leave the assignment of nodes to
+(task, part) as it is.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +38,23 @@ class Disturbed:
 
 
 def disturb(raw: NodeGraph, split: SplitArrays, kind: str) -> Disturbed:
-    """Return the graph with one thing changed wherever no training node, or not only training nodes, are concerned.
+    """Return the graph with one thing changed wherever no training node, or not only training
+    nodes, are concerned.
 
     Args:
-        kind: `features`: of all other nodes, replaced by noise a thousand times as large; `edges`: all that touch another node lead
-            somewhere else (but still touch one); `labels`: of val and test nodes, permuted.
+        kind: `features`: of all other nodes, replaced by noise a thousand times as large; `edges`:
+            all that touch another node lead somewhere else (but still touch one); `labels`: of val
+            and test nodes, permuted.
     """
     rng = numpy_generator(0, f"audit/{kind}")
     other = np.ones(raw.num_nodes, bool)
     other[split.orig_id[split.in_train]] = False
     if kind == "features":
-        return Disturbed(dataclasses.replace(raw, features=_noise(raw.features, other, rng)), split.y, int(other.sum()))
+        return Disturbed(
+            dataclasses.replace(raw, features=_noise(raw.features, other, rng)),
+            split.y,
+            int(other.sum()),
+        )
     if kind == "edges":
         adjacency, count = _rewired(raw.adjacency, other, rng)
         return Disturbed(dataclasses.replace(raw, adjacency=adjacency), split.y, count)
@@ -58,7 +66,9 @@ def disturb(raw: NodeGraph, split: SplitArrays, kind: str) -> Disturbed:
 
 
 def _noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CSR:
-    """Return features with the rows `other` replaced; a sparse row keeps its number of entries, but has at least one."""
+    """Return features with the rows `other` replaced; a sparse row keeps its number of entries,
+    but has at least one.
+    """
     if isinstance(x, np.ndarray):
         out = x.copy()
         scale = SCALE * max(1.0, float(np.abs(x).max(initial=0.0)))
@@ -77,12 +87,18 @@ def _noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CS
     place = np.arange(len(of_row)) - indptr[of_row]
     columns = (rng.integers(0, max(1, f), n)[of_row] + place)[fresh] % max(1, f)
     indices[fresh] = np.sort(of_row[fresh] * f + columns) % max(1, f)
-    data[fresh] = SCALE * max(1.0, float(np.abs(values).max(initial=0.0))) * (0.5 + 0.5 * rng.random(int(fresh.sum())))
+    data[fresh] = (
+        SCALE
+        * max(1.0, float(np.abs(values).max(initial=0.0)))
+        * (0.5 + 0.5 * rng.random(int(fresh.sum())))
+    )
     return CSR(indptr, indices, data, x.shape)
 
 
 def _rewired(adjacency: CSR, other: Array, rng: np.random.Generator) -> tuple[CSR, int]:
-    """Return the edges with all that touch a node of `other` drawn anew: one end among them, the other end anywhere."""
+    """Return the edges with all that touch a node of `other` drawn anew: one end among them, the
+    other end anywhere.
+    """
     n = adjacency.shape[0]
     target = np.repeat(np.arange(n, dtype=np.int64), np.diff(adjacency.indptr))
     source = adjacency.indices.astype(np.int64)
@@ -91,13 +107,17 @@ def _rewired(adjacency: CSR, other: Array, rng: np.random.Generator) -> tuple[CS
     if count:
         ends = np.stack([rng.choice(np.flatnonzero(other), count), rng.integers(0, n, count)])
         first = rng.integers(0, 2, count)
-        source[touched], target[touched] = ends[first, np.arange(count)], ends[1 - first, np.arange(count)]
+        source[touched], target[touched] = (
+            ends[first, np.arange(count)],
+            ends[1 - first, np.arange(count)],
+        )
     made, _ = adjacency_from_edges(source, target, n, "disturbed graph")
     return made, count
 
 
 def split_changes(split: SplitArrays, y: Array, used: CSR) -> dict[str, Array]:
-    """Return the arrays of a split artefact that follow from other labels and edges under the same assignment of nodes.
+    """Return the arrays of a split artefact that follow from other labels and edges under the same
+    assignment of nodes.
 
     Args:
         y: [M] stream class ids. used: the disturbed graph's edges as a split uses them.
@@ -105,14 +125,22 @@ def split_changes(split: SplitArrays, y: Array, used: CSR) -> dict[str, Array]:
     edges = induce(used, split.orig_id, split.offset)
     counts = np.zeros((len(split.label), len(PARTS)), np.int64)
     np.add.at(counts, (y, split.groups % len(PARTS)), 1)
-    return {"nodes/y": y, "classes/count": counts, "edges/indptr": edges.indptr, "edges/indices": edges.indices,
-            "account/table": account(edges, split.offset)}
+    return {
+        "nodes/y": y,
+        "classes/count": counts,
+        "edges/indptr": edges.indptr,
+        "edges/indices": edges.indices,
+        "account/table": account(edges, split.offset),
+    }
 
 
-def rewrite(source: Path, target: Path, arrays: Mapping[str, Array], attributes: Mapping[str, Any]) -> None:
+def rewrite(
+    source: Path, target: Path, arrays: Mapping[str, Array], attributes: Mapping[str, Any]
+) -> None:
     """Write an artefact again with some arrays and root attributes changed."""
     own = ("kind", "schema_version", "params", "complete")
     with artefacts.Artefact(source) as old:
+
         def fill(writer: artefacts.Writer) -> None:
             for name, value in {**old.attributes(), **attributes}.items():
                 if name not in own:

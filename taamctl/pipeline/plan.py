@@ -1,4 +1,6 @@
-"""A plan before the work: what every stage takes in time, memory and disk, whether that fits, and what to change where it does not."""
+"""A plan before the work: what every stage takes in time, memory and disk, whether that fits,
+and what to change where it does not.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context
 from taamctl.runtime.params import canonical
 
-SMALL = StreamInfo(8, ((0, 2), (2, 4)))  # what a method is made for, to ask it how its tasks depend on each other
+SMALL = StreamInfo(
+    8, ((0, 2), (2, 4))
+)  # what a method is made for, to ask it how its tasks depend on each other
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class Ask:
     """What a plan is asked for.
 
     Attributes:
-        graphs: to plan for. limit: bytes of `--max-memory`, 0 without. workers: processes at work at once, 0 for one after the other.
+        graphs: to plan for. limit: bytes of `--max-memory`, 0 without. workers: processes at work
+            at once, 0 for one after the other.
     """
 
     graphs: tuple[counts.Graph, ...]
@@ -35,7 +40,8 @@ class Ask:
 
 @dataclass(frozen=True)
 class Line:
-    """A stage of the plan: its cost with the middle, least and most edges, the method it is for, and how often it runs.
+    """A stage of the plan: its cost with the middle, least and most edges, the method it is for,
+    and how often it runs.
 
     Attributes:
         parts: independent pieces of equal work that processes can share; 1 where there are none.
@@ -61,15 +67,25 @@ def device_of(context: Context) -> str:
 def workload(context: Context, limit: int = 0) -> Workload:
     """Return the parameters that cost depends on."""
     pre, train, run = (context.params.section(name) for name in ("precompute", "train", "run"))
-    return Workload(pre.hops, pre.max_hop, pre.store_x, pre.store_edges, train.epochs, train.threads, len(run.methods) * len(run.seeds),
-                    train.node_batch, limit)
+    return Workload(
+        pre.hops,
+        pre.max_hop,
+        pre.store_x,
+        pre.store_edges,
+        train.epochs,
+        train.threads,
+        len(run.methods) * len(run.seeds),
+        train.node_batch,
+        limit,
+    )
 
 
 def make(context: Context, ask: Ask, rates: Rates) -> dict[str, Any]:
     """Return a plan, JSON-ready.
 
-    Keys: machine (memory, free, disk, limit in bytes; cpus; writable), rates, graphs (each: dataset, counts, from, assumptions, stages,
-    total, findings), total (seconds, disk), workers, ok. Seconds are wall time; memory is a process's peak.
+    Keys: machine (memory, free, disk, limit in bytes; cpus; writable), rates, graphs (each:
+    dataset, counts, from, assumptions, stages, total, findings), total (seconds, disk), workers,
+    ok. Seconds are wall time; memory is a process's peak.
 
     Raises:
         TaamctlError: a split artefact is damaged; too few classes for a task.
@@ -80,17 +96,30 @@ def make(context: Context, ask: Ask, rates: Rates) -> dict[str, Any]:
     graphs = [_graph(context, graph, work, rates, machine) for graph in ask.graphs]
     disk, seconds = (sum(g["total"][key] for g in graphs) for key in ("disk", "seconds"))
     if len(graphs) > 1 and disk > there["disk"]:
-        short = Finding(STOP, f"all together need {room.size(disk)} of disk, {room.size(there['disk'])} are free",
-                        "plan for fewer data sets at once, or name another --outputs")
+        short = Finding(
+            STOP,
+            f"all together need {room.size(disk)} of disk, {room.size(there['disk'])} are free",
+            "plan for fewer data sets at once, or name another --outputs",
+        )
         graphs[-1]["findings"].append(asdict(short))
-    plan = {"machine": machine, "rates": asdict(rates), "graphs": graphs,
-            "total": {"seconds": costs.START + seconds, "disk": disk}, "workers": None}
+    plan = {
+        "machine": machine,
+        "rates": asdict(rates),
+        "graphs": graphs,
+        "total": {"seconds": costs.START + seconds, "disk": disk},
+        "workers": None,
+    }
     if ask.workers:
-        plan["workers"] = {"count": ask.workers, "seconds": costs.START + sum(_shared(g["stages"], ask.workers) for g in graphs)}
+        plan["workers"] = {
+            "count": ask.workers,
+            "seconds": costs.START + sum(_shared(g["stages"], ask.workers) for g in graphs),
+        }
     return {**plan, "ok": not any(f["level"] == STOP for g in graphs for f in g["findings"])}
 
 
-def _graph(context: Context, graph: counts.Graph, work: Workload, rates: Rates, machine: dict[str, Any]) -> dict[str, Any]:
+def _graph(
+    context: Context, graph: counts.Graph, work: Workload, rates: Rates, machine: dict[str, Any]
+) -> dict[str, Any]:
     params = context.params.section("split")
     own = context.params.tree["datasets"].get(graph.name)
     recorded = artefacts.strict({"dataset": canonical(own or None), "split": canonical(params)})
@@ -99,21 +128,45 @@ def _graph(context: Context, graph: counts.Graph, work: Workload, rates: Rates, 
         middle = low = high = counts.exact(graph, file, work.hops)
         notes: tuple[str, ...] = ()
     else:
-        low, middle, high = (counts.estimated(graph, params, work.hops, share) for share in graph.share)
-        notes = (*graph.notes, f"{graph.share[1]:.0%} of the edges are taken to join nodes of one task, {graph.share[0]:.0%} to "
-                 f"{graph.share[2]:.0%} give the range ({counts.MEASURED})")
+        low, middle, high = (
+            counts.estimated(graph, params, work.hops, share) for share in graph.share
+        )
+        notes = (
+            *graph.notes,
+            f"{graph.share[1]:.0%} of the edges are taken to join nodes of one task, "
+            f"{graph.share[0]:.0%} to {graph.share[2]:.0%} give the range ({counts.MEASURED})",
+        )
     table = lines(context, (low, middle, high), work, rates)
-    total = {"seconds": sum(t.cost.seconds * t.times for t in table), "seconds_low": sum(t.low.seconds * t.times for t in table),
-             "seconds_high": sum(t.high.seconds * t.times for t in table), "memory": max(t.cost.memory for t in table),
-             "disk": sum(t.cost.disk * t.times for t in table)}
-    findings = room.findings(table, total["disk"], machine, lambda changed: lines(context, (low, middle, high), changed, rates), work)
+    total = {
+        "seconds": sum(t.cost.seconds * t.times for t in table),
+        "seconds_low": sum(t.low.seconds * t.times for t in table),
+        "seconds_high": sum(t.high.seconds * t.times for t in table),
+        "memory": max(t.cost.memory for t in table),
+        "disk": sum(t.cost.disk * t.times for t in table),
+    }
+    findings = room.findings(
+        table,
+        total["disk"],
+        machine,
+        lambda changed: lines(context, (low, middle, high), changed, rates),
+        work,
+    )
     findings += _unasked(context, middle, work)
-    return {"dataset": graph.name, "counts": asdict(middle), "kept_range": [low.kept, high.kept],
-            "from": f"exact, from {file}" if file is not None else "estimated", "assumptions": list(notes),
-            "stages": [_row(t) for t in table], "total": total, "findings": [asdict(f) for f in findings]}
+    return {
+        "dataset": graph.name,
+        "counts": asdict(middle),
+        "kept_range": [low.kept, high.kept],
+        "from": f"exact, from {file}" if file is not None else "estimated",
+        "assumptions": list(notes),
+        "stages": [_row(t) for t in table],
+        "total": total,
+        "findings": [asdict(f) for f in findings],
+    }
 
 
-def lines(context: Context, three: tuple[Counts, Counts, Counts], work: Workload, rates: Rates) -> list[Line]:
+def lines(
+    context: Context, three: tuple[Counts, Counts, Counts], work: Workload, rates: Rates
+) -> list[Line]:
     """Return every stage in the order in which they run.
 
     Args:
@@ -134,14 +187,23 @@ def lines(context: Context, three: tuple[Counts, Counts, Counts], work: Workload
         own = context.params.plugin("methods", method, module.Params)
         small = module.Method(own, SMALL, context.params.section("train"), 0, torch.device("cpu"))
         parts = three[1].tasks if small.independent and small.facts.sees == "current" else 1
-        out.append(line(partial(training, module.Method.facts.family, own, w=work, r=rates), method=method, times=seeds, parts=parts))
+        out.append(
+            line(
+                partial(training, module.Method.facts.family, own, w=work, r=rates),
+                method=method,
+                times=seeds,
+                parts=parts,
+            )
+        )
         out.append(line(partial(answering, small, r=rates), method=method, times=seeds))
         out.append(line(lambda c: costs.evaluate(c, rates), method=method, times=seeds))
     return [*out, line(lambda c: costs.report(c, rates))]
 
 
 def training(family: str, own: Any, c: Counts, w: Workload, r: Rates) -> Cost:
-    """Price training by the method's family; families without a formula are priced as a trainable net, and marked rough."""
+    """Price training by the method's family; families without a formula are priced as a
+    trainable net, and marked rough.
+    """
     if getattr(own, "precision", "") == "bfloat16":
         r = replace(r, dense=r.dense_bf16)
     if family == "modulation":
@@ -151,13 +213,17 @@ def training(family: str, own: Any, c: Counts, w: Workload, r: Rates) -> Cost:
     if family == "probe":
         return costs.train_probe(c, w, r)
     if family == "closed form":
-        return costs.train_ridge(c, w, r, own.profile_width(c.features), 1 + len(own.hops) * own.views)
+        return costs.train_ridge(
+            c, w, r, own.profile_width(c.features), 1 + len(own.hops) * own.views
+        )
     rough = costs.train_modulated if family == "ablation" else costs.train_net
     return replace(rough(c, w, r), rough=True)
 
 
 def answering(method: Any, c: Counts, r: Rates) -> Cost:
-    """Price `infer` by what an answer takes; a method that propagates its queries (it needs their edges) is marked rough."""
+    """Price `infer` by what an answer takes; a method that propagates its queries (it needs
+    their edges) is marked rough.
+    """
     facts, own = method.facts, method.params
     if facts.family in ("modulation", "ablation"):
         answer = costs.modulated_answer(c)
@@ -167,37 +233,65 @@ def answering(method: Any, c: Counts, r: Rates) -> Cost:
         answer = 2.0 * own.profile_width(c.features) * (c.features + c.classes)
     else:
         answer = costs.net_answer(c)
-    return replace(costs.infer(c, r, answer, once=method.cumulative), rough="edges" in facts.query_needs)
+    return replace(
+        costs.infer(c, r, answer, once=method.cumulative), rough="edges" in facts.query_needs
+    )
 
 
 def _unasked(context: Context, c: Counts, work: Workload) -> list[Finding]:
     """Return what is stored for methods that the plan does not have."""
-    facts = [registry.load("taamctl.methods", m).Method.facts for m in context.params.section("run").methods]
+    facts = [
+        registry.load("taamctl.methods", m).Method.facts
+        for m in context.params.section("run").methods
+    ]
     needed = {need for f in facts for need in (*f.needs, *f.query_needs)}
     out = []
-    for name, key, on, stored in (("raw features", "x", work.store_x, costs.stored_x(c)),
-                                  ("edges", "edges", work.store_edges, costs.stored_edges(c))):
+    for name, key, on, stored in (
+        ("raw features", "x", work.store_x, costs.stored_x(c)),
+        ("edges", "edges", work.store_edges, costs.stored_edges(c)),
+    ):
         if on and key not in needed and stored > 0.01 * (1 << 30):
-            out.append(Finding(NOTE, f"no method here reads {name}: {room.size(stored)} of features.h5",
-                               f"leave them out: --set precompute.store_{key}=false", (f"precompute.store_{key}=false",)))
+            out.append(
+                Finding(
+                    NOTE,
+                    f"no method here reads {name}: {room.size(stored)} of features.h5",
+                    f"leave them out: --set precompute.store_{key}=false",
+                    (f"precompute.store_{key}=false",),
+                )
+            )
     return out
 
 
 def _row(line: Line) -> dict[str, Any]:
     cost = line.cost
-    return {"stage": cost.stage, "method": line.method or None, "times": line.times, "seconds": cost.seconds,
-            "seconds_low": line.low.seconds, "seconds_high": line.high.seconds, "memory": int(cost.memory),
-            "memory_high": int(line.high.memory), "disk": int(cost.disk), "disk_high": int(line.high.disk), "parts": line.parts,
-            "rough": cost.rough}
+    return {
+        "stage": cost.stage,
+        "method": line.method or None,
+        "times": line.times,
+        "seconds": cost.seconds,
+        "seconds_low": line.low.seconds,
+        "seconds_high": line.high.seconds,
+        "memory": int(cost.memory),
+        "memory_high": int(line.high.memory),
+        "disk": int(cost.disk),
+        "disk_high": int(line.high.disk),
+        "parts": line.parts,
+        "rough": cost.rough,
+    }
 
 
 def _shared(stages: Sequence[dict[str, Any]], workers: int) -> float:
-    """Return the seconds with so many processes at work: training shares tasks, seeds and methods, infer and eval seeds and methods."""
+    """Return the seconds with so many processes at work: training shares tasks, seeds and
+    methods, infer and eval seeds and methods.
+    """
     out = 0.0
     for name in costs.STAGES:
         mine = [s for s in stages if s["stage"] == name]
         whole = sum(s["seconds"] * s["times"] for s in mine)
-        longest = max((s["seconds"] / s["parts"] * (costs.SKEW if s["parts"] > 1 else 1) for s in mine), default=0.0)
+        longest = max(
+            (s["seconds"] / s["parts"] * (costs.SKEW if s["parts"] > 1 else 1) for s in mine),
+            default=0.0,
+        )
         shared = name in costs.SHARED
         out += max(whole / workers, min(longest, whole)) if shared else whole
     return out

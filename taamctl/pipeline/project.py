@@ -1,4 +1,6 @@
-"""A folder to work in: its params.yaml, the DAG that DVC runs over the installed taamctl, and what DVC needs beside it."""
+"""A folder to work in: its params.yaml, the DAG that DVC runs over the installed taamctl, and
+what DVC needs beside it.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,41 @@ from taamctl.runtime.params import PACKAGED, set_value
 
 DATASETS = "taamctl.datasets"
 HEAD = """\
-# The DAG: split -> precompute -> train -> infer -> eval -> report, over run.datasets x run.methods x run.seeds of params.yaml.
-# A changed parameter or graph reruns what is downstream of it and nothing else. taamctl itself is installed, so it is no dependency
-# here: after installing another version, `dvc repro --force` makes everything again.
+# The DAG: split -> precompute -> train -> infer -> eval -> report, over run.datasets x run.methods
+# x run.seeds of params.yaml. A changed parameter or graph reruns what is downstream of it and
+# nothing else. taamctl itself is installed, so it is no dependency here: after installing another
+# version, `dvc repro --force` makes everything again.
 
 """
-UPSTREAM: dict[str, tuple[str, ...]] = {"precompute": ("split",), "train": ("precompute",), "infer": ("precompute", "train"),
-                                        "eval": ("split", "infer")}
+UPSTREAM: dict[str, tuple[str, ...]] = {
+    "precompute": ("split",),
+    "train": ("precompute",),
+    "infer": ("precompute", "train"),
+    "eval": ("split", "infer"),
+}
 PARAMS: dict[str, tuple[str, ...]] = {
-    "split": ("split", "datasets.${item.dataset}"), "precompute": ("precompute", "datasets.${item.dataset}"),
-    "train": ("train", "methods.${item.method}"), "infer": ("infer",), "eval": ("eval",), "report": ("report", "run"),
+    "split": ("split", "datasets.${item.dataset}"),
+    "precompute": ("precompute", "datasets.${item.dataset}"),
+    "train": ("train", "methods.${item.method}"),
+    "infer": ("infer",),
+    "eval": ("eval",),
+    "report": ("report", "run"),
 }
 METRICS = ("metrics.json",)
-PLOTS = {"curve.csv": {"template": "linear", "x": "stage", "y": "aa", "title": "average accuracy after each task"},
-         "task_id.csv": {"template": "confusion", "x": "decision", "y": "task", "title": "task-ID decisions after the last task"}}
+PLOTS = {
+    "curve.csv": {
+        "template": "linear",
+        "x": "stage",
+        "y": "aa",
+        "title": "average accuracy after each task",
+    },
+    "task_id.csv": {
+        "template": "confusion",
+        "x": "decision",
+        "y": "task",
+        "title": "task-ID decisions after the last task",
+    },
+}
 IGNORED_BY_DVC = """\
 # A folder that is a dependency must not change by being used.
 __pycache__/
@@ -70,25 +93,42 @@ def dag(*, imported: bool) -> dict[str, Any]:
     """Return the stages of dvc.yaml.
 
     Args:
-        imported: the data sets are graphs of the folder's own, `data/NAME.h5`, on which split and precompute depend.
+        imported: the data sets are graphs of the folder's own, `data/NAME.h5`, on which split and
+            precompute depend.
     """
     return {"stages": {stage: _stage(stage, imported) for stage in STAGES}}
 
 
 def _stage(stage: str, imported: bool) -> dict[str, Any]:
     grid = {"dataset": "${run.datasets}", "method": "${run.methods}", "seed": "${run.seeds}"}
-    axes = list(grid)[:3 if stage in PER_SEED else 1]
+    axes = list(grid)[: 3 if stage in PER_SEED else 1]
     if stage not in FILES:
-        return {"cmd": f"taamctl {stage}", "deps": ["outputs/eval"], "params": list(PARAMS[stage]), "outs": [f"outputs/{stage}"]}
+        return {
+            "cmd": f"taamctl {stage}",
+            "deps": ["outputs/eval"],
+            "params": list(PARAMS[stage]),
+            "outs": [f"outputs/{stage}"],
+        }
     own = [f"data/{_item('dataset')}.h5"] if imported and stage in ("split", "precompute") else []
-    deps = [*own, *(_place(before, name) for before in UPSTREAM.get(stage, ()) for name in FILES[before][:1])]
-    out: dict[str, Any] = {"matrix": {axis: grid[axis] for axis in axes},
-                           "cmd": " ".join([f"taamctl {stage}", *(f"--{axis} {_item(axis)}" for axis in axes)])}
+    deps = [
+        *own,
+        *(_place(before, name) for before in UPSTREAM.get(stage, ()) for name in FILES[before][:1]),
+    ]
+    out: dict[str, Any] = {
+        "matrix": {axis: grid[axis] for axis in axes},
+        "cmd": " ".join([f"taamctl {stage}", *(f"--{axis} {_item(axis)}" for axis in axes)]),
+    }
     if deps:
         out["deps"] = deps
-    out |= {"params": list(PARAMS[stage]), "outs": [_place(stage, f) for f in FILES[stage] if f not in METRICS and f not in PLOTS]}
+    out |= {
+        "params": list(PARAMS[stage]),
+        "outs": [_place(stage, f) for f in FILES[stage] if f not in METRICS and f not in PLOTS],
+    }
     if stage == "eval":
-        out |= {"metrics": [_place(stage, f) for f in METRICS], "plots": [{_place(stage, f): dict(PLOTS[f])} for f in PLOTS]}
+        out |= {
+            "metrics": [_place(stage, f) for f in METRICS],
+            "plots": [{_place(stage, f): dict(PLOTS[f])} for f in PLOTS],
+        }
     return out
 
 
@@ -119,15 +159,26 @@ def texts(tree: Mapping[str, Any], changes: Sequence[str]) -> dict[str, str]:
     own = registry.imported(DATASETS)
     kinds = {name in own for name in wanted["run"]["datasets"]}
     if len(kinds) > 1:
-        raise TaamctlError(f"{', '.join(wanted['run']['datasets'])}: graphs in data/ and other data sets in one folder",
-                           "make one folder for each kind: DVC has to know which files split reads")
+        raise TaamctlError(
+            f"{', '.join(wanted['run']['datasets'])}: graphs in data/ and other data sets in one "
+            "folder",
+            "make one folder for each kind: DVC has to know which files split reads",
+        )
     dumped = yaml.safe_dump(dag(imported=True in kinds), sort_keys=False, width=200)
-    return {"params.yaml": params_text(wanted), "dvc.yaml": HEAD + dumped, ".dvcignore": IGNORED_BY_DVC, ".dvc/config": CONFIG,
-            ".dvc/.gitignore": IGNORED_IN_DVC, ".gitignore": IGNORED_BY_GIT}
+    return {
+        "params.yaml": params_text(wanted),
+        "dvc.yaml": HEAD + dumped,
+        ".dvcignore": IGNORED_BY_DVC,
+        ".dvc/config": CONFIG,
+        ".dvc/.gitignore": IGNORED_IN_DVC,
+        ".gitignore": IGNORED_BY_GIT,
+    }
 
 
 def params_text(wanted: Mapping[str, Any]) -> str:
-    """Return the packaged params.yaml with the values of `wanted`, its comments kept and missing plug-in sections added."""
+    """Return the packaged params.yaml with the values of `wanted`, its comments kept and missing
+    plug-in sections added.
+    """
     import yaml
 
     text = PACKAGED.read_text(encoding="utf-8")
@@ -135,7 +186,8 @@ def params_text(wanted: Mapping[str, Any]) -> str:
     for kind in ("datasets", "methods"):
         for name in wanted[kind]:
             if name not in have[kind]:
-                text = re.sub(rf"^({kind}:.*)$", lambda m, name=name: f"{m[1]}\n  {name}: {{}}", text, count=1, flags=re.MULTILINE)  # type: ignore[misc]
+                head = re.compile(rf"^({kind}:.*)$", flags=re.MULTILINE)
+                text = head.sub(rf"\1\n  {name}: {{}}", text, count=1)
                 have[kind][name] = {}
     for path, value in _differences(have, wanted):
         text = _set_line(text, path, value)
@@ -144,13 +196,22 @@ def params_text(wanted: Mapping[str, Any]) -> str:
     return text
 
 
-def _differences(have: Mapping[str, Any], wanted: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
-    """Return the paths whose values differ, with the wanted value; sections are gone into, values that are mappings are not."""
+def _differences(
+    have: Mapping[str, Any], wanted: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> list[tuple[tuple[str, ...], Any]]:
+    """Return the paths whose values differ, with the wanted value; sections are gone into,
+    values that are mappings are not.
+    """
     inside = not path or path in (("datasets",), ("methods",))
     out: list[tuple[tuple[str, ...], Any]] = []
     for key, value in wanted.items():
         old = have[key]
-        if inside and isinstance(value, Mapping) and isinstance(old, Mapping) and set(value) == set(old):
+        if (
+            inside
+            and isinstance(value, Mapping)
+            and isinstance(old, Mapping)
+            and set(value) == set(old)
+        ):
             out += _differences(old, value, (*path, key))
         elif old != value:
             out.append(((*path, key), value))
@@ -158,10 +219,17 @@ def _differences(have: Mapping[str, Any], wanted: Mapping[str, Any], path: tuple
 
 
 def _set_line(text: str, path: tuple[str, ...], value: Any) -> str:
-    """Replace the value of one key, which stands on a line of its own; its comment stays where it is."""
+    """Replace the value of one key, which stands on a line of its own; its comment stays where
+    it is.
+    """
     import yaml
 
-    shown = yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False).strip().removesuffix("...").strip()
+    shown = (
+        yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False)
+        .strip()
+        .removesuffix("...")
+        .strip()
+    )
     lines, at = text.split("\n"), list[str]()
     for number, line in enumerate(lines):
         found = re.match(r"( *)([A-Za-z_][\w]*):(.*)$", line)
@@ -189,8 +257,13 @@ def write(folder: Path, files: Mapping[str, str], *, overwrite: bool = False) ->
     paths = {folder / name: text for name, text in files.items()}
     there = [path for path in paths if path.exists() or path.is_symlink()]
     if there and not overwrite:
-        raise TaamctlError(f"{', '.join(map(str, there))}: there already", "name another folder, or pass --force to overwrite")
-    if blocked := [p for p in (folder, folder / ".dvc") if p.exists() and not p.is_dir()] + [p for p in there if p.is_dir()]:
+        raise TaamctlError(
+            f"{', '.join(map(str, there))}: there already",
+            "name another folder, or pass --force to overwrite",
+        )
+    if blocked := [p for p in (folder, folder / ".dvc") if p.exists() and not p.is_dir()] + [
+        p for p in there if p.is_dir()
+    ]:
         raise TaamctlError(f"{blocked[0]} is in the way", "name another folder")
     before = {path: path.read_bytes() if path.is_file() else None for path in paths}
     fresh = [p for p in (folder / ".dvc", folder) if not p.exists()]

@@ -1,4 +1,6 @@
-"""Which runs a published table needs, where their artefacts lie, and what they say beside the printed numbers."""
+"""Which runs a published table needs, where their artefacts lie, and what they say beside the
+printed numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,13 @@ from taamctl.runtime.params import Params
 TRAINED = ("train.", "methods.")
 INFERRED = ("infer.",)
 LEGACY = 20  # the register's entry on the AF of the released test pass
-METRICS = {"main": ("aa", "af"), "ablation": ("aa", "af"), "taskid": ("id",), "sweeps": ("aa",), "params": ("cost",)}
+METRICS = {
+    "main": ("aa", "af"),
+    "ablation": ("aa", "af"),
+    "taskid": ("id",),
+    "sweeps": ("aa",),
+    "params": ("cost",),
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,8 @@ class Run:
 
 
 def layout_of(outputs: Path, sets: Sequence[str], made_by: str = "") -> Layout:
-    """Return the tree of a run with changed parameters: it borrows every artefact that the change leaves as it is.
+    """Return the tree of a run with changed parameters: it borrows every artefact that the change
+    leaves as it is.
 
     Raises:
         TaamctlError: a change that is neither of training nor of inference.
@@ -41,8 +50,10 @@ def layout_of(outputs: Path, sets: Sequence[str], made_by: str = "") -> Layout:
     deep = [s for s in sets if s.startswith(TRAINED)]
     shallow = [s for s in sets if s.startswith(INFERRED)]
     if len(deep) + len(shallow) < len(sets):
-        raise TaamctlError(f"published.toml: {', '.join(sets)} changes more than train, methods and infer",
-                           "a row may change what is trained or how task IDs are inferred")
+        raise TaamctlError(
+            f"published.toml: {', '.join(sets)} changes more than train, methods and infer",
+            "a row may change what is trained or how task IDs are inferred",
+        )
     layout, folder = Layout(outputs), outputs / "reproduce" / "runs"
     if deep:
         layout = Layout(folder / _slug(deep), layout, ("split", "precompute"), made_by)
@@ -60,14 +71,21 @@ def _slug(sets: Sequence[str]) -> str:
 
 def runs(target: str, datasets: Sequence[str], seeds: Sequence[int]) -> list[Run]:
     """Return the runs of a table, data sets outermost; none where a table is arithmetic."""
-    return [] if target == "params" else [Run(row, d, s) for d in datasets for row in published.rows(target) for s in seeds]
+    return (
+        []
+        if target == "params"
+        else [Run(row, d, s) for d in datasets for row in published.rows(target) for s in seeds]
+    )
 
 
-def cells(target: str, datasets: Sequence[str], absent: Sequence[str], seeds: Sequence[int], outputs: Path) -> list[dict[str, Any]]:
+def cells(
+    target: str, datasets: Sequence[str], absent: Sequence[str], seeds: Sequence[int], outputs: Path
+) -> list[dict[str, Any]]:
     """Return one record per (row, data set, metric) of a table that has been run.
 
     Args:
-        datasets: those that were run. absent: those whose raw data is not there: listed, never left out.
+        datasets: those that were run. absent: those whose raw data is not there: listed, never left
+            out.
     """
     out: list[dict[str, Any]] = []
     unchanged: dict[str, float] = {}
@@ -77,7 +95,12 @@ def cells(target: str, datasets: Sequence[str], absent: Sequence[str], seeds: Se
             for metric in METRICS[target]:
                 value, std = ours.get(metric, (None, 0.0))
                 legacy = ours.get("legacy_af", (None, 0.0)) if metric == "af" else (None, 0.0)
-                record = {**_record(row, dataset, metric, value, std, missing=dataset in absent, legacy=legacy), "seeds": list(seeds)}
+                record = {
+                    **_record(
+                        row, dataset, metric, value, std, missing=dataset in absent, legacy=legacy
+                    ),
+                    "seeds": list(seeds),
+                }
                 if target == "sweeps" and value is not None:
                     record["difference"] = value - unchanged.setdefault(dataset, value)
                 out.append(record)
@@ -90,36 +113,79 @@ def facts(target: str, params: Params, seeds: Sequence[int]) -> list[str]:
     from taamctl.runtime.params import canonical
 
     if target == "params":
-        return ["Counted by each method itself from the number of features and the class sizes (60 % of a class is trained on)."]
-    return [f"{params.section('eval').averaging.capitalize()} accuracy on the test part; grouped protocol; one task-ID decision per graph; "
-            "every method in its own logit scope (taamctl methods show NAME): a narrower one is an easier task.",
-            f"Seeds {', '.join(map(str, seeds))}; split {split_policy(canonical(params.section('split')))}; ± is the population standard "
-            "deviation over seeds.", f"Parameters: {params.source}."]
+        return [
+            "Counted by each method itself from the number of features and the class sizes (60 % "
+            "of a class is trained on)."
+        ]
+    return [
+        f"{params.section('eval').averaging.capitalize()} accuracy on the test part; grouped "
+        "protocol; one task-ID decision per graph; every method in its own logit scope (taamctl "
+        "methods show NAME): a narrower one is an easier task.",
+        f"Seeds {', '.join(map(str, seeds))}; split "
+        f"{split_policy(canonical(params.section('split')))}; ± is the population standard "
+        "deviation over seeds.",
+        f"Parameters: {params.source}.",
+    ]
 
 
-def _measured(row: published.PublishedRow, dataset: str, seeds: Sequence[int], outputs: Path) -> dict[str, tuple[float | None, float]]:
+def _measured(
+    row: published.PublishedRow, dataset: str, seeds: Sequence[int], outputs: Path
+) -> dict[str, tuple[float | None, float]]:
     """Return metric -> (mean, deviation) over seeds, in per cent."""
     layout = layout_of(outputs, row.sets)
-    merged, = collect.over_seeds([collect.run_row(layout.file("eval", dataset, row.method, s)) for s in seeds])
+    (merged,) = collect.over_seeds(
+        [collect.run_row(layout.file("eval", dataset, row.method, s)) for s in seeds]
+    )
     names = {"aa": "aa", "af": "af", "id": "task_id_accuracy", "legacy_af": "legacy_af"}
-    return {name: (None if merged[key] is None else 100 * merged[key], 100 * (merged[f"{key}_std"] or 0.0)) for name, key in names.items()}
+    return {
+        name: (
+            None if merged[key] is None else 100 * merged[key],
+            100 * (merged[f"{key}_std"] or 0.0),
+        )
+        for name, key in names.items()
+    }
 
 
-def _record(row: published.PublishedRow, dataset: str, metric: str, value: float | None, std: float, *,
-            missing: bool = False, legacy: tuple[float | None, float] = (None, 0.0)) -> dict[str, Any]:
+def _record(
+    row: published.PublishedRow,
+    dataset: str,
+    metric: str,
+    value: float | None,
+    std: float,
+    *,
+    missing: bool = False,
+    legacy: tuple[float | None, float] = (None, 0.0),
+) -> dict[str, Any]:
     printed, entry = row.cells.get((dataset, metric)), row.explanation(dataset, metric)
     if entry is None and published.verdict(printed, *legacy, metric, None) == "reproduced":
         entry = LEGACY  # the printed AF is that of the final model in place of every stage's
     verdict = "no data" if missing else published.verdict(printed, value, std, metric, entry)
-    explained = f"[{entry}] {published.register()[entry]}" if verdict == "explained" and entry is not None else ""
-    return {"table": row.table, "row": row.row, "dataset": dataset, "metric": metric, "method": row.method, "set": list(row.sets),
-            "paper": None if printed is None else printed.value, "paper_std": None if printed is None else printed.std,
-            "ours": value, "ours_std": std, "verdict": verdict, "explanation": explained,
-            "difference": None if printed is None or value is None else value - printed.value, "legacy_af": legacy[0]}
+    explained = (
+        f"[{entry}] {published.register()[entry]}"
+        if verdict == "explained" and entry is not None
+        else ""
+    )
+    return {
+        "table": row.table,
+        "row": row.row,
+        "dataset": dataset,
+        "metric": metric,
+        "method": row.method,
+        "set": list(row.sets),
+        "paper": None if printed is None else printed.value,
+        "paper_std": None if printed is None else printed.std,
+        "ours": value,
+        "ours_std": std,
+        "verdict": verdict,
+        "explanation": explained,
+        "difference": None if printed is None or value is None else value - printed.value,
+        "legacy_af": legacy[0],
+    }
 
 
 def cost_cells(params: Params, datasets: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """Return the records of the cost table: what each method's own `stored` counts, from F and class sizes alone.
+    """Return the records of the cost table: what each method's own `stored` counts, from F and
+    class sizes alone.
 
     Args:
         params: parameters, for budgets and ranks.
@@ -140,7 +206,17 @@ def cost_cells(params: Params, datasets: Sequence[str] | None = None) -> list[di
                 continue
             features, classes = known
             bounds = tuple((c, c + 2) for c in range(0, len(classes) - 1, 2))
-            train = np.maximum(1, (np.array(classes) * (1 - 0.4)).astype(int))[:bounds[-1][1]]
-            made = module.Method(own, StreamInfo(features, bounds), params.section("train"), 0, torch.device("cpu")).stored(train)
-            out.append(_record(row, dataset, "cost", cost.paper(made.parameters, made.rows, features) / 1e6, 0.0))
+            train = np.maximum(1, (np.array(classes) * (1 - 0.4)).astype(int))[: bounds[-1][1]]
+            made = module.Method(
+                own, StreamInfo(features, bounds), params.section("train"), 0, torch.device("cpu")
+            ).stored(train)
+            out.append(
+                _record(
+                    row,
+                    dataset,
+                    "cost",
+                    cost.paper(made.parameters, made.rows, features) / 1e6,
+                    0.0,
+                )
+            )
     return out

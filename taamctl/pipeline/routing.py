@@ -1,4 +1,6 @@
-"""Task-ID inference looked at before anything is trained: it depends on features and edges alone."""
+"""Task-ID inference looked at before anything is trained: it depends on features and edges
+alone.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,13 @@ USUAL = ("amp", "cosine")  # what `as_published` means for all methods but those
 
 
 @subnormals.flushed()  # as precompute and infer
-def on_validation(raw: Array | CSR, split: Split, precompute: PrecomputeParams, norm: str, infer: InferParams) -> dict[str, Any]:
+def on_validation(
+    raw: Array | CSR, split: Split, precompute: PrecomputeParams, norm: str, infer: InferParams
+) -> dict[str, Any]:
     """Return how the validation graphs of a split would be routed after the last task.
 
-    Keys: by (profile/metric), accuracy (share of right task IDs), nearness, grid (the accuracy of every profile and metric).
+    Keys: by (profile/metric), accuracy (share of right task IDs), nearness, grid (the accuracy of
+        every profile and metric).
 
     Args:
         raw: [N, F] features of all nodes. norm: the resolved feature normalisation.
@@ -35,14 +40,20 @@ def on_validation(raw: Array | CSR, split: Split, precompute: PrecomputeParams, 
     made = task_id.decide(queries, prototypes, routed.metric)
     last, known = made.choice[-1], made.choice[-1] >= 0
     grid = task_id.grid(means["val"], means["train"], routed)
-    return {"by": f"{routed.profile}/{routed.metric}",
-            "accuracy": float((last == np.arange(len(last)))[known].mean()) if known.any() else None,
-            "nearness": routing.nearness(made.similarity[-1], routed.metric),
-            "grid": dict(zip(routing.ROUTINGS, grid.tolist(), strict=True))}
+    return {
+        "by": f"{routed.profile}/{routed.metric}",
+        "accuracy": float((last == np.arange(len(last)))[known].mean()) if known.any() else None,
+        "nearness": routing.nearness(made.similarity[-1], routed.metric),
+        "grid": dict(zip(routing.ROUTINGS, grid.tolist(), strict=True)),
+    }
 
 
-def _means(raw: Array | CSR, split: Split, part: str, precompute: PrecomputeParams, norm: str) -> list[tuple[Array, Array] | None]:
-    """Return hop means and LS means of a part of every task, as `precompute` stores them; None for a part without a node."""
+def _means(
+    raw: Array | CSR, split: Split, part: str, precompute: PrecomputeParams, norm: str
+) -> list[tuple[Array, Array] | None]:
+    """Return hop means and LS means of a part of every task, as `precompute` stores them; None
+    for a part without a node.
+    """
     alone = replace(precompute, hops=0)  # H itself is not needed
     made: list[tuple[Array, Array] | None] = []
     for g in range(PARTS.index(part), len(split.offset) - 1, len(PARTS)):
@@ -51,6 +62,8 @@ def _means(raw: Array | CSR, split: Split, part: str, precompute: PrecomputePara
             made.append(None)
             continue
         x = features.in_memory(raw, split.orig_id[low:high], norm)
-        group = propagate(x, features.empty_like(x), features.inside(split.edges, low, high), g, alone)
+        group = propagate(
+            x, features.empty_like(x), features.inside(split.edges, low, high), g, alone
+        )
         made.append((group.hop_mean.astype(np.float32), group.ls_mean.astype(np.float32)))
     return made

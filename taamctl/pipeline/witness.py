@@ -1,7 +1,9 @@
-"""Train in a process of its own, whose working folder holds one world only, and note what else training opens.
+"""Train in a process of its own, whose working folder holds one world only, and note what else
+training opens.
 
-A process of its own, so that nothing remembered from another world survives; predictions on the world's val and test nodes come
-before training, so that a method that remembers what it was asked at test would train with it.
+A process of its own, so that nothing remembered from another world survives; predictions on the
+world's val and test nodes come before training, so that a method that remembers what it was asked
+at test would train with it.
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ class Testimony:
     """How one training run went.
 
     Attributes:
-        error: what stopped it, and `hint`, the way out; empty where it came to its end. kind: the class of that error.
-        opened: files of other worlds that it opened, and `load` of the data set where it called that.
+        error: what stopped it, and `hint`, the way out; empty where it came to its end. kind: the
+            class of that error.
+        opened: files of other worlds that it opened, and `load` of the data set where it called
+            that.
     """
 
     method: str
@@ -42,18 +46,29 @@ def testify(folder: Path, task: dict[str, Any], tell: Callable[[str], None]) -> 
     """Run `main` on a task in a new process with `folder` as its working folder.
 
     Args:
-        task: `tree` (parameters), `outputs`, `rehearsal` (outputs with the trained methods that predict first, or ""), `dataset`,
-            `module` (the data set's module, or ""), `runs` ([method, seed] each), `closed` (files and folders that training must not
-            open) and `open` (those among them that it may).
+        task: `tree` (parameters), `outputs`, `rehearsal` (outputs with the trained methods that
+            predict first, or ""), `dataset`, `module` (the data set's module, or ""), `runs`
+            ([method, seed] each), `closed` (files and folders that training must not open) and
+            `open` (those among them that it may).
         tell: receives the process's lines.
     """
     import yaml
 
     (folder / "task.yaml").write_text(yaml.safe_dump(task), encoding="utf-8")
-    paths = [os.path.abspath(p) for p in sys.path]  # the working folder counts as the caller's, not the new one
+    paths = [
+        os.path.abspath(p) for p in sys.path
+    ]  # the working folder counts as the caller's, not the new one
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
-    process = subprocess.Popen([sys.executable, "-c", TRAIN], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+    process = subprocess.Popen(
+        [sys.executable, "-c", TRAIN],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
     last: list[str] = []
     try:
         assert process.stderr is not None
@@ -68,9 +83,14 @@ def testify(folder: Path, task: dict[str, Any], tell: Callable[[str], None]) -> 
         raise KeyboardInterrupt
     result = folder / "result.yaml"
     if code or not result.is_file():
-        raise TaamctlError(f"the training process of the audit ended with exit code {code}: {' '.join(last[-1:])}",
-                           "taamctl train on the same data set and method shows more")
-    return [Testimony(**{**t, "opened": tuple(t["opened"])}) for t in yaml.safe_load(result.read_text(encoding="utf-8"))]
+        raise TaamctlError(
+            f"the training process of the audit ended with exit code {code}: {' '.join(last[-1:])}",
+            "taamctl train on the same data set and method shows more",
+        )
+    return [
+        Testimony(**{**t, "opened": tuple(t["opened"])})
+        for t in yaml.safe_load(result.read_text(encoding="utf-8"))
+    ]
 
 
 class Watch:
@@ -82,12 +102,16 @@ class Watch:
         self._seen: list[str] | None = None
 
     def install(self, module: str) -> None:
-        """Hear of every file that Python or HDF5 opens, and of the data set's `load`; there is no way back."""
+        """Hear of every file that Python or HDF5 opens, and of the data set's `load`; there is
+        no way back.
+        """
         import importlib
 
         import h5py
 
-        sys.addaudithook(lambda event, arguments: self.note(arguments[0]) if event == "open" else None)
+        sys.addaudithook(
+            lambda event, arguments: self.note(arguments[0]) if event == "open" else None
+        )
         opens = h5py.File.__init__  # the HDF5 library opens files past Python's hook
 
         def heard(file: Any, name: Any, *arguments: Any, **options: Any) -> None:
@@ -111,7 +135,9 @@ class Watch:
         if self._seen is None or not isinstance(name, (str, bytes, os.PathLike)):
             return
         path = os.path.realpath(os.fsdecode(name))
-        if path not in self._allowed and any(path == c or path.startswith(c + os.sep) for c in self._closed):
+        if path not in self._allowed and any(
+            path == c or path.startswith(c + os.sep) for c in self._closed
+        ):
             self._seen.append(path)
 
     @contextmanager
@@ -155,15 +181,25 @@ def _work(task: dict[str, Any]) -> list[dict[str, Any]]:
         opened.append(found)
         if task["rehearsal"]:
             before = Layout(Path(task["rehearsal"]), layout, ("split", "precompute"))
-            error = _stopped(lambda m=method, s=seed, at=before: infer.run(  # type: ignore[misc]
-                Context(params=context.params, layout=at), task["dataset"], m, s))
+            error = _stopped(
+                lambda m=method, s=seed, at=before: infer.run(  # type: ignore[misc]
+                    Context(params=context.params, layout=at), task["dataset"], m, s
+                )
+            )
             if error["error"]:
                 _say(f"  {method}: cannot predict before training ({error['error']})")
     told = []
     for (method, seed), before_training in zip(task["runs"], opened, strict=True):
         with watch.looking() as found:
             error = _stopped(lambda m=method, s=seed: train.run(context, task["dataset"], m, s))  # type: ignore[misc]
-        told.append({"method": method, "seed": seed, **error, "opened": list(dict.fromkeys([*before_training, *found]))})
+        told.append(
+            {
+                "method": method,
+                "seed": seed,
+                **error,
+                "opened": list(dict.fromkeys([*before_training, *found])),
+            }
+        )
         _say(f"  {method}, seed {seed}: {error['error'] or 'trained'}")
     return told
 
@@ -175,7 +211,11 @@ def _stopped(work: Callable[[], Any]) -> dict[str, str]:
     except TaamctlError as error:
         return {"error": error.message, "hint": error.hint, "kind": type(error).__name__}
     except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}", "hint": "", "kind": type(error).__name__}
+        return {
+            "error": f"{type(error).__name__}: {error}",
+            "hint": "",
+            "kind": type(error).__name__,
+        }
     return {"error": "", "hint": "", "kind": ""}
 
 

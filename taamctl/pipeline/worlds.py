@@ -1,4 +1,6 @@
-"""The worlds of an audit: the data as it is, and disturbed, each in a tree of its own below the outputs."""
+"""The worlds of an audit: the data as it is, and disturbed, each in a tree of its own below the
+outputs.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,11 @@ class Case:
 
     def used(self, graph: NodeGraph) -> CSR:
         """Return a graph's edges as the split uses them."""
-        return message_edges(graph.adjacency, self.context.params.section("split").symmetrize, self.module.META.directed)
+        return message_edges(
+            graph.adjacency,
+            self.context.params.section("split").symmetrize,
+            self.module.META.directed,
+        )
 
     def stored(self, stage: str) -> Path:
         """Return an audited artefact that all runs share."""
@@ -89,19 +95,30 @@ class Case:
 
     @contextmanager
     def disturbed(self, kind: str) -> Iterator[World]:
-        """Yield a world with a split of the same nodes and with features of its own, all after one disturbance."""
+        """Yield a world with a split of the same nodes and with features of its own, all after
+        one disturbance.
+        """
         made = disturb.disturb(self.raw, self.split, kind)
         with self._tree(kind, made.count) as world:
             changes = disturb.split_changes(self.split, made.y, self.used(made.graph))
-            disturb.rewrite(self.stored("split"), world.layout.file("split", self.dataset), changes,
-                            {"graph_sha256": content_hash(made.graph), "features_sha256": feature_hash(made.graph.features)})
+            disturb.rewrite(
+                self.stored("split"),
+                world.layout.file("split", self.dataset),
+                changes,
+                {
+                    "graph_sha256": content_hash(made.graph),
+                    "features_sha256": feature_hash(made.graph.features),
+                },
+            )
             self._precompute(world, made.graph)
             yield world
 
     @contextmanager
     def _tree(self, name: str, count: int = 0) -> Iterator[World]:
         root, folder = self.context.layout.root, self.temporary / name
-        inside = Path("outputs") if root.is_absolute() or ".." in root.parts or not root.parts else root
+        inside = (
+            Path("outputs") if root.is_absolute() or ".." in root.parts or not root.parts else root
+        )
         folder.mkdir()
         try:
             yield World(folder, Layout(folder / inside), count)
@@ -111,10 +128,17 @@ class Case:
     def _precompute(self, world: World, graph: NodeGraph) -> None:
         from taamctl.stages import precompute
 
-        there = Context(params=self.context.params, layout=world.layout, data_root=self.context.data_root, progress=self.context.progress)
+        there = Context(
+            params=self.context.params,
+            layout=world.layout,
+            data_root=self.context.data_root,
+            progress=self.context.progress,
+        )
         precompute.run(there, self.dataset, Source(self.module.META, graph))
 
-    def train(self, world: World, runs: Sequence[Run], predicting: dict[Run, Path] | None = None) -> dict[Run, witness.Testimony]:
+    def train(
+        self, world: World, runs: Sequence[Run], predicting: dict[Run, Path] | None = None
+    ) -> dict[Run, witness.Testimony]:
         """Train runs in a world, in a process of their own.
 
         Args:
@@ -128,17 +152,28 @@ class Case:
             target.symlink_to(trained.resolve())
         features = world.layout.file("precompute", self.dataset)
         closed = [self.context.layout.root / stage for stage in STAGES]
-        closed += [world.layout.root / stage for stage in STAGES if stage not in ("precompute", "train")]
+        closed += [
+            world.layout.root / stage for stage in STAGES if stage not in ("precompute", "train")
+        ]
         closed += [before.root, *raw_files(self.context.data_root, self.module)]
-        task = {"tree": self.context.params.tree, "outputs": str(inside), "rehearsal": "before" if predicting else "",
-                "dataset": self.dataset, "module": self.module.__name__ if isinstance(self.module, ModuleType) else "",
-                "runs": [list(run) for run in runs], "closed": [os.path.realpath(p) for p in closed],
-                "open": [os.path.realpath(features)]}
-        return {(t.method, t.seed): t for t in witness.testify(world.folder, task, self.context.tell)}
+        task = {
+            "tree": self.context.params.tree,
+            "outputs": str(inside),
+            "rehearsal": "before" if predicting else "",
+            "dataset": self.dataset,
+            "module": self.module.__name__ if isinstance(self.module, ModuleType) else "",
+            "runs": [list(run) for run in runs],
+            "closed": [os.path.realpath(p) for p in closed],
+            "open": [os.path.realpath(features)],
+        }
+        return {
+            (t.method, t.seed): t for t in witness.testify(world.folder, task, self.context.tell)
+        }
 
 
 def changed(left: Path, right: Path, below: str = "") -> list[str]:
-    """Return the arrays and root attributes in which two artefacts differ, in the order in which they come about.
+    """Return the arrays and root attributes in which two artefacts differ, in the order in which
+    they come about.
 
     Args:
         below: only of groups of this part; all where empty.
@@ -155,11 +190,17 @@ def changed(left: Path, right: Path, below: str = "") -> list[str]:
 
 def _same(a: Artefact, b: Artefact, path: str) -> bool:
     left, right = a.read(path), b.read(path)
-    return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
+    return (
+        left.dtype == right.dtype
+        and left.shape == right.shape
+        and left.tobytes() == right.tobytes()
+    )
 
 
 def _order(path: str) -> tuple[int, str]:
-    """Return what sorts a trained artefact's arrays: the stream, what tasks share, the stages, the losses."""
+    """Return what sorts a trained artefact's arrays: the stream, what tasks share, the stages,
+    the losses.
+    """
     folders = ("stream", "classes", "shared", "stages", "tasks", "loss")
     first = path.partition("/")[0]
     return (folders.index(first) if first in folders else len(folders), path)

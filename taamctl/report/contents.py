@@ -18,7 +18,8 @@ class Found:
 
     Attributes:
         runs: a row per run on the test part. rows, validation: over seeds, on test and on val.
-        units: rows of the lens section. left_out: what is to be said of lens files that are not of the present models.
+        units: rows of the lens section. left_out: what is to be said of lens files that are not of
+            the present models.
         verdicts: comparisons with printed numbers.
     """
 
@@ -32,14 +33,31 @@ class Found:
 
 def names(*, with_lens: bool) -> tuple[str, ...]:
     """Return the files that a report writes beside its pictures, the main one first."""
-    return ("report.json", "report.md", "report.csv", "report.html", *(["lens.csv"] if with_lens else []))
+    return (
+        "report.json",
+        "report.md",
+        "report.csv",
+        "report.html",
+        *(["lens.csv"] if with_lens else []),
+    )
 
 
 def contents(found: Found, pictures: Sequence[Picture], decimals: int) -> dict[str, Any]:
     """Return the files of a report by name: JSON-ready values for `.json`, text for the others."""
-    made = {"report.json": {"rows": found.rows, "validation": found.validation, "runs": found.runs,
-                            "conditions": render.conditions(found.rows), "lens": found.units, "lens_left_out": found.left_out},
-            "report.md": render.markdown(found.rows, decimals) + lens.markdown(found.units, decimals, found.left_out),
-            "report.csv": render.comma_separated(found.rows),
-            "report.html": page.render(found.rows, pictures, found.verdicts, decimals, found.units, found.left_out)}
+    made = {
+        "report.json": {
+            "rows": found.rows,
+            "validation": found.validation,
+            "runs": found.runs,
+            "conditions": render.conditions(found.rows),
+            "lens": found.units,
+            "lens_left_out": found.left_out,
+        },
+        "report.md": render.markdown(found.rows, decimals)
+        + lens.markdown(found.units, decimals, found.left_out),
+        "report.csv": render.comma_separated(found.rows),
+        "report.html": page.render(
+            found.rows, pictures, found.verdicts, decimals, found.units, found.left_out
+        ),
+    }
     return {**made, "lens.csv": lens.comma_separated(found.units)} if found.units else made

@@ -1,4 +1,6 @@
-"""The numbers behind the figures: rows of one data set -> one table per figure, which the picture shows and its CSV holds."""
+"""The numbers behind the figures: rows of one data set -> one table per figure, which the
+picture shows and its CSV holds.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class Evidence:
     Attributes:
         rows: rows over seeds, all of one data set, in the order of the tables.
         runs: the single runs behind them, by the sha256 of their evaluation.
-        seconds: wall seconds of training, by the same sha256; a run without a recorded time is left out.
+        seconds: wall seconds of training, by the same sha256; a run without a recorded time is left
+            out.
     """
 
     rows: Sequence[Row]
@@ -53,7 +56,9 @@ class Table:
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows([repr(v) if isinstance(v, float) else v for v in line] for line in self.lines)
+        writer.writerows(
+            [repr(v) if isinstance(v, float) else v for v in line] for line in self.lines
+        )
         return buffer.getvalue()
 
     def records(self) -> list[dict[str, Any]]:
@@ -79,9 +84,14 @@ class Kind:
 
 
 def labels(rows: Sequence[Row]) -> list[str]:
-    """Return one name per row: title and profile, and what else tells rows of that name apart (scope, routing, a number)."""
+    """Return one name per row: title and profile, and what else tells rows of that name apart
+    (scope, routing, a number).
+    """
+
     def name(row: Row) -> str:
-        return printable(f"{row['title']} ({row['profile']})" if row["profile"] else str(row["title"]))
+        return printable(
+            f"{row['title']} ({row['profile']})" if row["profile"] else str(row["title"])
+        )
 
     out = [name(row) for row in rows]
     if len({row["scope"] for row in rows}) > 1:
@@ -90,7 +100,10 @@ def labels(rows: Sequence[Row]) -> list[str]:
         found: dict[str, set[str]] = {}
         for label, row in zip(out, rows, strict=True):
             found.setdefault(label, set()).add(row[more])
-        out = [f"{label}, {printable(row[more])}" if len(found[label]) > 1 else label for label, row in zip(out, rows, strict=True)]
+        out = [
+            f"{label}, {printable(row[more])}" if len(found[label]) > 1 else label
+            for label, row in zip(out, rows, strict=True)
+        ]
     often, seen = Counter(out), Counter[str]()
     for i, label in enumerate(out):
         if often[label] > 1:
@@ -106,11 +119,17 @@ def printable(text: str) -> str:
 
 def protocol(rows: Sequence[Row]) -> str:
     """Return the conditions that the numbers of these rows were measured under."""
-    facts = {key: "/".join(sorted({str(r[key]) for r in rows})) for key in ("averaging", "protocol", "unit", "part", "split", "scope")}
+    facts = {
+        key: "/".join(sorted({str(r[key]) for r in rows}))
+        for key in ("averaging", "protocol", "unit", "part", "split", "scope")
+    }
     seeds = sorted({tuple(r["seeds"]) for r in rows})
     over = "; ".join(",".join(map(str, s)) for s in seeds[:4]) + ("; …" if len(seeds) > 4 else "")
-    return (f"Conditions: {facts['averaging']} accuracy, {facts['protocol']} protocol, one task-ID decision per {facts['unit']}, "
-            f"{facts['part']} part, logit scope {facts['scope']}; split {facts['split']}; mean over seeds {over}.")
+    return (
+        f"Conditions: {facts['averaging']} accuracy, {facts['protocol']} protocol, one task-ID "
+        f"decision per {facts['unit']}, {facts['part']} part, logit scope {facts['scope']}; split "
+        f"{facts['split']}; mean over seeds {over}."
+    )
 
 
 def caption(kind: str, evidence: Evidence) -> str:
@@ -120,34 +139,58 @@ def caption(kind: str, evidence: Evidence) -> str:
 
 
 def matrices(evidence: Evidence) -> Table:
-    """Return M[stage, task] of every row as fractions, mean over seeds; stages and tasks count from 1."""
-    lines = [(*_who(row, label), stage + 1, task + 1, value)
-             for row, label in _named(evidence) for stage, values in enumerate(row["matrix"]) for task, value in enumerate(values)
-             if task <= stage]
+    """Return M[stage, task] of every row as fractions, mean over seeds; stages and tasks count
+    from 1.
+    """
+    lines = [
+        (*_who(row, label), stage + 1, task + 1, value)
+        for row, label in _named(evidence)
+        for stage, values in enumerate(row["matrix"])
+        for task, value in enumerate(values)
+        if task <= stage
+    ]
     return Table((*_WHO, "stage", "task", "accuracy"), tuple(lines))
 
 
 def curves(evidence: Evidence) -> Table:
-    """Return AA after every task, mean and population standard deviation over seeds, as fractions."""
+    """Return AA after every task, mean and population standard deviation over seeds, as
+    fractions.
+    """
     lines = []
     for row, label in _named(evidence):
-        for stage, values in enumerate(zip(*(run["aa_curve"] for run in _members(row, evidence)), strict=True)):
+        for stage, values in enumerate(
+            zip(*(run["aa_curve"] for run in _members(row, evidence)), strict=True)
+        ):
             lines.append((*_who(row, label), stage + 1, *mean_std(list(values))))
     return Table((*_WHO, "stage", "aa", "aa_std"), tuple(lines))
 
 
 def first_task(evidence: Evidence) -> Table:
-    """Return, per row, M[T-1, T-1] (the last task, just learned) and M[T-1, 0] (the first task, at the end), as fractions."""
+    """Return, per row, M[T-1, T-1] (the last task, just learned) and M[T-1, 0] (the first task,
+    at the end), as fractions.
+    """
     lines = []
     for row, label in _named(evidence):
         ends = [run["matrix"][-1] for run in _members(row, evidence)]
-        lines.append((*_who(row, label), *mean_std([end[-1] for end in ends]), *mean_std([end[0] for end in ends])))
-    return Table((*_WHO, "last_task", "last_task_std", "first_task", "first_task_std"), tuple(lines))
+        lines.append(
+            (
+                *_who(row, label),
+                *mean_std([end[-1] for end in ends]),
+                *mean_std([end[0] for end in ends]),
+            )
+        )
+    return Table(
+        (*_WHO, "last_task", "last_task_std", "first_task", "first_task_std"), tuple(lines)
+    )
 
 
 def task_ids(evidence: Evidence) -> Table:
-    """Return task-ID accuracy per task profile and metric: of the rows that were routed so, else of the profiles alone."""
-    alone: Mapping[str, float | None] = next((row["task_id_grid"] for row in evidence.rows if row.get("task_id_grid")), {})
+    """Return task-ID accuracy per task profile and metric: of the rows that were routed so, else
+    of the profiles alone.
+    """
+    alone: Mapping[str, float | None] = next(
+        (row["task_id_grid"] for row in evidence.rows if row.get("task_id_grid")), {}
+    )
     routed: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for row, label in _named(evidence):
         if row["task_id_kind"] == "inferred" and row["task_id_accuracy"] is not None:
@@ -160,13 +203,25 @@ def task_ids(evidence: Evidence) -> Table:
         found = routed.get((profile, metric), [])
         without = alone.get(f"{profile}/{metric}")
         values = [value for value, _ in found] or ([] if without is None else [without])
-        lines.append((profile, metric, len(found), *((mean_std(list(values))[0], min(values), max(values)) if values else (None,) * 3),
-                      "; ".join(label for _, label in found)))
-    return Table(("profile", "metric", "rows", "task_id_accuracy", "lowest", "highest", "labels"), tuple(lines))
+        lines.append(
+            (
+                profile,
+                metric,
+                len(found),
+                *((mean_std(list(values))[0], min(values), max(values)) if values else (None,) * 3),
+                "; ".join(label for _, label in found),
+            )
+        )
+    return Table(
+        ("profile", "metric", "rows", "task_id_accuracy", "lowest", "highest", "labels"),
+        tuple(lines),
+    )
 
 
 def times(evidence: Evidence) -> Table:
-    """Return AA and wall seconds of training, mean and population standard deviation over the seeds; no seconds where one has none."""
+    """Return AA and wall seconds of training, mean and population standard deviation over the
+    seeds; no seconds where one has none.
+    """
     lines = []
     for row, label in _named(evidence):
         spent = mean_std([evidence.seconds.get(digest) for digest in row["sha256"]])
@@ -176,42 +231,84 @@ def times(evidence: Evidence) -> Table:
 
 def memory(evidence: Evidence) -> Table:
     """Return AA and the additional float32 words, by the papers' rule and in full."""
-    lines = [(*_who(row, label), row["parameters"]["extra_paper"], row["parameters"]["extra_full"], row["aa"], row["aa_std"])
-             for row, label in _named(evidence)]
+    lines = [
+        (
+            *_who(row, label),
+            row["parameters"]["extra_paper"],
+            row["parameters"]["extra_full"],
+            row["aa"],
+            row["aa_std"],
+        )
+        for row, label in _named(evidence)
+    ]
     return Table((*_WHO, "extra_paper", "extra_full", "aa", "aa_std"), tuple(lines))
 
 
 def growth(evidence: Evidence) -> Table:
-    """Return the additional float32 words after every task: counted after the last one, an even share of that before."""
+    """Return the additional float32 words after every task: counted after the last one, an even
+    share of that before.
+    """
     lines = []
     for row, label in _named(evidence):
         total, tasks = row["parameters"], len(row["matrix"])
-        lines += [(*_who(row, label), task, total["extra_paper"] * task / tasks, total["extra_full"] * task / tasks,
-                   "yes" if task == tasks else "no") for task in range(1, tasks + 1)]
+        lines += [
+            (
+                *_who(row, label),
+                task,
+                total["extra_paper"] * task / tasks,
+                total["extra_full"] * task / tasks,
+                "yes" if task == tasks else "no",
+            )
+            for task in range(1, tasks + 1)
+        ]
     return Table((*_WHO, "task", "extra_paper", "extra_full", "counted"), tuple(lines))
 
 
 KINDS: dict[str, Kind] = {
-    "accuracy-matrix": Kind("accuracy on each task after each stage", "One scale for all; grey: no value.", matrices),
-    "accuracy-curve": Kind("average accuracy after each task",
-                           "Bands: ± one population standard deviation over seeds. A point alone: trained at that stage only.", curves),
-    "first-task": Kind("the first task kept against the last task learned",
-                       "Both after the last task. On the dashed line both are equal; below it the first task is worse. Bars: ± one "
-                       "population standard deviation over seeds.", first_task),
-    "task-id": Kind("task-ID accuracy by task profile and metric",
-                    "Share of right decisions after the last task; where rows of one cell differ, their mean and range; without a row, "
-                    "of the profiles alone.", task_ids),
-    "accuracy-time": Kind("accuracy against training time",
-                          "Wall seconds of training as the runs' sidecars record them: they hold for those machines and differ from run "
-                          "to run. A resumed training counts from its last start, and the first in a process loads the libraries too. "
-                          "Bars: ± one population standard deviation over seeds.",
-                          times, timed=True),
-    "accuracy-memory": Kind("accuracy against memory",
-                            "Additional float32 words after the last task. Papers' rule: parameters and stored rows; in full: prototypes "
-                            "and the rest too. Bars: ± one population standard deviation over seeds.", memory),
-    "parameters": Kind("additional words against tasks",
-                       "Points: float32 words counted after the last task. Lines: no counts; an even share of that total per task is "
-                       "assumed. Papers' rule: parameters and stored rows; in full: prototypes and the rest too.", growth),
+    "accuracy-matrix": Kind(
+        "accuracy on each task after each stage", "One scale for all; grey: no value.", matrices
+    ),
+    "accuracy-curve": Kind(
+        "average accuracy after each task",
+        "Bands: ± one population standard deviation over seeds. A point alone: trained at that "
+        "stage only.",
+        curves,
+    ),
+    "first-task": Kind(
+        "the first task kept against the last task learned",
+        "Both after the last task. On the dashed line both are equal; below it the first task is "
+        "worse. Bars: ± one population standard deviation over seeds.",
+        first_task,
+    ),
+    "task-id": Kind(
+        "task-ID accuracy by task profile and metric",
+        "Share of right decisions after the last task; where rows of one cell differ, their mean "
+        "and range; without a row, of the profiles alone.",
+        task_ids,
+    ),
+    "accuracy-time": Kind(
+        "accuracy against training time",
+        "Wall seconds of training as the runs' sidecars record them: they hold for those machines "
+        "and differ from run to run. A resumed training counts from its last start, and the first "
+        "in a process loads the libraries too. Bars: ± one population standard deviation over "
+        "seeds.",
+        times,
+        timed=True,
+    ),
+    "accuracy-memory": Kind(
+        "accuracy against memory",
+        "Additional float32 words after the last task. Papers' rule: parameters and stored rows; "
+        "in full: prototypes and the rest too. Bars: ± one population standard deviation over "
+        "seeds.",
+        memory,
+    ),
+    "parameters": Kind(
+        "additional words against tasks",
+        "Points: float32 words counted after the last task. Lines: no counts; an even share of "
+        "that total per task is assumed. Papers' rule: parameters and stored rows; in full: "
+        "prototypes and the rest too.",
+        growth,
+    ),
 }
 SUFFIXES = ("png", "svg", "csv")
 

@@ -1,7 +1,8 @@
 """The figures of one data set, each as PNG, SVG and CSV: the same rows give the same bytes.
 
-Colours are those of Okabe and Ito without yellow (too pale for a line), cividis for heat maps; marker and line style tell rows apart
-without colour. A row looks the same in every figure of its data set.
+Colours are those of Okabe and Ito without yellow (too pale for a line), cividis for heat maps;
+marker and line style tell rows apart without colour. A row looks the same in every figure of its
+data set.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ FONT = 8.0
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure: its kind and data set, its bytes as PNG and SVG, its numbers as CSV, and its caption."""
+    """One figure: its kind and data set, its bytes as PNG and SVG, its numbers as CSV, and its
+    caption.
+    """
 
     kind: str
     dataset: str
@@ -48,7 +51,9 @@ class Picture:
         return {f"{self.kind}-{self.dataset}.{suffix}": data for suffix, data in made.items()}
 
 
-def draw_all(rows: Sequence[Row], runs: Sequence[Row], seconds: Mapping[str, float]) -> list[Picture]:
+def draw_all(
+    rows: Sequence[Row], runs: Sequence[Row], seconds: Mapping[str, float]
+) -> list[Picture]:
     """Draw every figure of every data set.
 
     Args:
@@ -57,8 +62,11 @@ def draw_all(rows: Sequence[Row], runs: Sequence[Row], seconds: Mapping[str, flo
         seconds: wall seconds of training by a run's sha256, where they are known.
     """
     known = {run["sha256"]: run for run in runs}
-    return [draw(kind, Evidence([row for row in rows if row["dataset"] == dataset], known, seconds))
-            for dataset in sorted({row["dataset"] for row in rows}) for kind in figure_data.KINDS]
+    return [
+        draw(kind, Evidence([row for row in rows if row["dataset"] == dataset], known, seconds))
+        for dataset in sorted({row["dataset"] for row in rows})
+        for kind in figure_data.KINDS
+    ]
 
 
 def draw(kind: str, evidence: Evidence) -> Picture:
@@ -73,7 +81,9 @@ def draw(kind: str, evidence: Evidence) -> Picture:
     with settings(f"{kind}-{evidence.dataset}"):
         figure = _DRAW[kind](table, evidence)
         width, height = figure.get_size_inches()
-        figure.suptitle(figure_data.printable(f"{evidence.dataset}: {what.title}"), fontsize=FONT + 3)
+        figure.suptitle(
+            figure_data.printable(f"{evidence.dataset}: {what.title}"), fontsize=FONT + 3
+        )
         text = textwrap.fill(caption.partition(". ")[2], int(20 * width), break_on_hyphens=False)
         figure.set_size_inches(width, height + 0.14 * (text.count("\n") + 1))
         figure.supxlabel(text, fontsize=FONT - 1.5, x=0.01, ha="left", color="#333333")
@@ -83,14 +93,26 @@ def draw(kind: str, evidence: Evidence) -> Picture:
 
 @contextmanager
 def settings(salt: str) -> Iterator[None]:
-    """Draw with matplotlib's own defaults, whatever the user's settings: names are never read as formulas, SVG ids do not vary."""
+    """Draw with matplotlib's own defaults, whatever the user's settings: names are never read as
+    formulas, SVG ids do not vary.
+    """
     import matplotlib
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update({"text.parse_math": False, "svg.hashsalt": salt, "font.size": FONT, "axes.spines.top": False,
-                                    "axes.spines.right": False, "axes.grid": True, "grid.color": GREY, "axes.axisbelow": True,
-                                    "legend.frameon": False})
+        matplotlib.rcParams.update(
+            {
+                "text.parse_math": False,
+                "svg.hashsalt": salt,
+                "font.size": FONT,
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                "axes.grid": True,
+                "grid.color": GREY,
+                "axes.axisbelow": True,
+                "legend.frameon": False,
+            }
+        )
         yield
 
 
@@ -102,7 +124,9 @@ def saved(figure: Figure, form: str) -> bytes:
     return buffer.getvalue()
 
 
-def blank(width: float, height: float, lines: int = 1, columns: int = 1, *, share: bool = False) -> tuple[Figure, Any]:
+def blank(
+    width: float, height: float, lines: int = 1, columns: int = 1, *, share: bool = False
+) -> tuple[Figure, Any]:
     """Return an empty figure of the given inches and its axes, [lines, columns]."""
     from matplotlib.figure import Figure
 
@@ -116,42 +140,65 @@ def _matrices(table: Table, evidence: Evidence) -> Figure:
     rows, tasks = evidence.rows, evidence.num_tasks
     columns = min(len(rows), 3 if len(rows) <= 6 else 4 if len(rows) <= 12 else 5)
     lines, side = -(-len(rows) // columns), 3.4 if len(rows) <= 6 else 2.5
-    figure, axes = blank(max(side * columns + 0.9, 5.0), (side + 0.15) * lines + 0.7, lines, columns)
+    figure, axes = blank(
+        max(side * columns + 0.9, 5.0), (side + 0.15) * lines + 0.7, lines, columns
+    )
     colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
     values = {(r["label"], r["stage"], r["task"]): r["accuracy"] for r in table.records()}
     image = None
     for axis, row, label in zip(axes.flat, rows, figure_data.labels(rows), strict=False):
         own = range(1, len(row["matrix"]) + 1)
-        matrix = np.array([[np.nan if (v := values.get((label, t, j))) is None else 100 * v for j in own] for t in own])
+        matrix = np.array(
+            [
+                [np.nan if (v := values.get((label, t, j))) is None else 100 * v for j in own]
+                for t in own
+            ]
+        )
         image = axis.imshow(np.ma.masked_invalid(matrix), vmin=0, vmax=100, cmap=colours)
         aa = "no value" if row["aa"] is None else f"AA {100 * row['aa']:.1f} %"
         name = label if f", {row['scope']}" in label else f"{label}, {row['scope']}"
         axis.set_title(f"{textwrap.fill(name, int(13 * side))}\n{aa}", fontsize=FONT - 0.5)
         _ticks(axis, matrix, side)
-    for axis in list(axes.flat)[len(rows):]:
+    for axis in list(axes.flat)[len(rows) :]:
         axis.axis("off")
     for axis in axes[:, 0]:
         axis.set_ylabel("after stage", fontsize=FONT)
     for column in range(columns):
         axes[(len(rows) - 1 - column) // columns, column].set_xlabel("task", fontsize=FONT)
     if image is not None and tasks:
-        figure.colorbar(image, ax=axes, shrink=min(0.8, 3.0 / lines), aspect=30, label="accuracy, %").outline.set_visible(False)
+        figure.colorbar(
+            image, ax=axes, shrink=min(0.8, 3.0 / lines), aspect=30, label="accuracy, %"
+        ).outline.set_visible(False)
     return figure
 
 
 def _ticks(axis: Any, matrix: np.ndarray[Any, Any], side: float) -> None:
-    """Number the tasks of a heat map, and write the values where they fit. `side`: inches of the panel."""
+    """Number the tasks of a heat map, and write the values where they fit.
+
+    `side`: inches of the panel.
+    """
     tasks = len(matrix)
     every = max(1, -(-tasks // 8))
-    axis.set_xticks(range(0, tasks, every), [str(t + 1) for t in range(0, tasks, every)], fontsize=FONT - 1)
-    axis.set_yticks(range(0, tasks, every), [str(t + 1) for t in range(0, tasks, every)], fontsize=FONT - 1)
+    axis.set_xticks(
+        range(0, tasks, every), [str(t + 1) for t in range(0, tasks, every)], fontsize=FONT - 1
+    )
+    axis.set_yticks(
+        range(0, tasks, every), [str(t + 1) for t in range(0, tasks, every)], fontsize=FONT - 1
+    )
     axis.grid(visible=False)
     for spine in axis.spines.values():
         spine.set_visible(False)
     if tasks <= 3 * side:
         for t, j in zip(*np.nonzero(~np.isnan(matrix)), strict=True):
-            axis.text(j, t, f"{matrix[t, j]:.0f}", ha="center", va="center", fontsize=min(FONT, 20 * side / max(tasks, 5)),
-                      color="white" if matrix[t, j] < 55 else "black")
+            axis.text(
+                j,
+                t,
+                f"{matrix[t, j]:.0f}",
+                ha="center",
+                va="center",
+                fontsize=min(FONT, 20 * side / max(tasks, 5)),
+                color="white" if matrix[t, j] < 55 else "black",
+            )
 
 
 def _curves(table: Table, evidence: Evidence) -> Figure:
@@ -161,8 +208,12 @@ def _curves(table: Table, evidence: Evidence) -> Figure:
         own = [r for r in table.records() if r["label"] == label]
         x, y, std = [r["stage"] for r in own], _percent(own, "aa"), _percent(own, "aa_std")
         if own[0]["seeds"] > 1:
-            axis.fill_between(x, y - std, y + std, color=_style(index)["color"], alpha=0.15, linewidth=0)
-        axis.plot(x, y, **_line(index), markevery=max(1, len(x) // 8) if np.isfinite(y).sum() > 1 else 1)
+            axis.fill_between(
+                x, y - std, y + std, color=_style(index)["color"], alpha=0.15, linewidth=0
+            )
+        axis.plot(
+            x, y, **_line(index), markevery=max(1, len(x) // 8) if np.isfinite(y).sum() > 1 else 1
+        )
     _tasks(axis, evidence.num_tasks)
     _accuracy(axis.yaxis, table, ("aa",), "average accuracy over the tasks seen, %")
     return _legend(figure, evidence, lines=True)
@@ -174,7 +225,9 @@ def _first_task(table: Table, evidence: Evidence) -> Figure:
     axis.plot([0, 100], [0, 100], color="#777777", linestyle="--", linewidth=0.8)
     _points(axis, table, ("last_task", 100), ("first_task", 100))
     for side, name in ((axis.xaxis, "last"), (axis.yaxis, "first")):
-        _accuracy(side, table, ("last_task", "first_task"), f"accuracy on the {name} task, at the end, %")
+        _accuracy(
+            side, table, ("last_task", "first_task"), f"accuracy on the {name} task, at the end, %"
+        )
     return _legend(figure, evidence)
 
 
@@ -182,20 +235,42 @@ def _task_ids(table: Table, evidence: Evidence) -> Figure:
     import matplotlib
 
     cells = {(r["profile"], r["metric"]): r for r in table.records()}
-    profiles, metrics = list(dict.fromkeys(p for p, _ in cells)), list(dict.fromkeys(m for _, m in cells))
+    profiles, metrics = (
+        list(dict.fromkeys(p for p, _ in cells)),
+        list(dict.fromkeys(m for _, m in cells)),
+    )
     figure, axes = blank(1.7 * len(metrics) + 2.0, 1.1 * len(profiles) + 0.8)
     axis = axes[0, 0]
-    values = np.array([[np.nan if (v := cells[p, m]["task_id_accuracy"]) is None else 100 * v for m in metrics] for p in profiles])
+    values = np.array(
+        [
+            [np.nan if (v := cells[p, m]["task_id_accuracy"]) is None else 100 * v for m in metrics]
+            for p in profiles
+        ]
+    )
     colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
     image = axis.imshow(np.ma.masked_invalid(values), vmin=0, vmax=100, cmap=colours, aspect="auto")
     for (i, p), (j, m) in ((a, b) for a in enumerate(profiles) for b in enumerate(metrics)):
         cell = cells[p, m]
         text = "not run"
         if cell["task_id_accuracy"] is not None:
-            spread = "" if cell["lowest"] == cell["highest"] else f"\n{100 * cell['lowest']:.1f} to {100 * cell['highest']:.1f}"
-            rows = f"{cell['rows']} row{'s' if cell['rows'] > 1 else ''}" if cell["rows"] else "no row"
+            spread = (
+                ""
+                if cell["lowest"] == cell["highest"]
+                else f"\n{100 * cell['lowest']:.1f} to {100 * cell['highest']:.1f}"
+            )
+            rows = (
+                f"{cell['rows']} row{'s' if cell['rows'] > 1 else ''}" if cell["rows"] else "no row"
+            )
             text = f"{values[i, j]:.1f} %{spread}\n{rows}"
-        axis.text(j, i, text, ha="center", va="center", fontsize=FONT, color="white" if values[i, j] < 55 else "black")
+        axis.text(
+            j,
+            i,
+            text,
+            ha="center",
+            va="center",
+            fontsize=FONT,
+            color="white" if values[i, j] < 55 else "black",
+        )
     axis.set_xticks(range(len(metrics)), [m or "none" for m in metrics])
     axis.set_yticks(range(len(profiles)), profiles)
     axis.set_xlabel("metric")
@@ -214,7 +289,13 @@ def _times(table: Table, evidence: Evidence) -> Figure:
         _stretch(axis.xaxis, seconds)
     else:
         axis.set_xticks([])
-        axis.text(0.5, 0.5, "no training time is recorded beside these runs", ha="center", transform=axis.transAxes)
+        axis.text(
+            0.5,
+            0.5,
+            "no training time is recorded beside these runs",
+            ha="center",
+            transform=axis.transAxes,
+        )
     axis.set_xlabel("training, s")
     _accuracy(axis.yaxis, table, ("aa",), "AA, %")
     return _legend(figure, evidence)
@@ -235,24 +316,42 @@ def _growth(table: Table, evidence: Evidence) -> Figure:
     for axis, (column, name) in zip(axes[0], _COUNTS, strict=True):
         for index, label in enumerate(figure_data.labels(evidence.rows)):
             own = [r for r in table.records() if r["label"] == label]
-            axis.plot([r["task"] for r in own], [r[column] for r in own], **_line(index), markevery=[len(own) - 1], clip_on=False,
-                      zorder=3)
+            axis.plot(
+                [r["task"] for r in own],
+                [r[column] for r in own],
+                **_line(index),
+                markevery=[len(own) - 1],
+                clip_on=False,
+                zorder=3,
+            )
         _tasks(axis, evidence.num_tasks)
         axis.set_title(name, fontsize=FONT)
-    _stretch(axes[0, 0].yaxis, [r[column] for r in table.records() for column, _ in _COUNTS])  # one scale for both
+    _stretch(
+        axes[0, 0].yaxis, [r[column] for r in table.records() for column, _ in _COUNTS]
+    )  # one scale for both
     axes[0, 0].set_ylabel("additional float32 words")
     return _legend(figure, evidence, lines=True)
 
 
 _COUNTS = (("extra_paper", "papers' rule"), ("extra_full", "in full"))
-_DRAW = {"accuracy-matrix": _matrices, "accuracy-curve": _curves, "first-task": _first_task, "task-id": _task_ids,
-         "accuracy-time": _times, "accuracy-memory": _memory, "parameters": _growth}
+_DRAW = {
+    "accuracy-matrix": _matrices,
+    "accuracy-curve": _curves,
+    "first-task": _first_task,
+    "task-id": _task_ids,
+    "accuracy-time": _times,
+    "accuracy-memory": _memory,
+    "parameters": _growth,
+}
 
 
 def _beside(evidence: Evidence, columns: int = 1) -> tuple[Figure, Any]:
     """Return panels with room for a legend at their right that is as high as it has rows."""
     longest = max(len(label) for label in figure_data.labels(evidence.rows))
-    width, height = 4.2 * columns + 0.6 + 0.063 * min(longest, 60), max(3.6, 0.165 * len(evidence.rows) + 0.8)
+    width, height = (
+        4.2 * columns + 0.6 + 0.063 * min(longest, 60),
+        max(3.6, 0.165 * len(evidence.rows) + 0.8),
+    )
     return blank(width, height, 1, columns, share=columns > 1)
 
 
@@ -261,31 +360,64 @@ def _legend(figure: Figure, evidence: Evidence, *, lines: bool = False) -> Figur
     from matplotlib.lines import Line2D
 
     names = figure_data.labels(evidence.rows)
-    handles = [Line2D([], [], **(_line(i) if lines else {**_style(i), "linestyle": "none"})) for i in range(len(names))]
-    legend = figure.legend(handles, [" "] * len(names), loc="outside right center", fontsize=FONT - 0.5, handlelength=3 if lines else 1.5)
-    for text, name in zip(legend.get_texts(), names, strict=True):  # set afterwards: a label that starts with _ would be left out
+    handles = [
+        Line2D([], [], **(_line(i) if lines else {**_style(i), "linestyle": "none"}))
+        for i in range(len(names))
+    ]
+    legend = figure.legend(
+        handles,
+        [" "] * len(names),
+        loc="outside right center",
+        fontsize=FONT - 0.5,
+        handlelength=3 if lines else 1.5,
+    )
+    for text, name in zip(
+        legend.get_texts(), names, strict=True
+    ):  # set afterwards: a label that starts with _ would be left out
         text.set_text(textwrap.shorten(name, 60, placeholder="…") or " ")
     return figure
 
 
 def _style(index: int) -> dict[str, Any]:
     colour = COLOURS[index % len(COLOURS)]
-    return {"color": colour, "marker": MARKERS[index % len(MARKERS)], "markersize": 5.5, "markerfacecolor": f"{colour}99",
-            "markeredgecolor": colour}
+    return {
+        "color": colour,
+        "marker": MARKERS[index % len(MARKERS)],
+        "markersize": 5.5,
+        "markerfacecolor": f"{colour}99",
+        "markeredgecolor": colour,
+    }
 
 
 def _line(index: int) -> dict[str, Any]:
-    return {**_style(index), "linestyle": LINES[index // len(COLOURS) % len(LINES)], "linewidth": 1.2}
+    return {
+        **_style(index),
+        "linestyle": LINES[index // len(COLOURS) % len(LINES)],
+        "linewidth": 1.2,
+    }
 
 
 def _points(axis: Any, table: Table, x: tuple[str, float], y: tuple[str, float]) -> None:
-    """Draw one point per line of the table, with bars where there are several seeds; each of x and y is (column, factor)."""
+    """Draw one point per line of the table, with bars where there are several seeds; each of x
+    and y is (column, factor).
+    """
     for index, record in enumerate(table.records()):
         if record[x[0]] is None or record[y[0]] is None:
             continue
-        bars = {f"{name}err": factor * record[f"{column}_std"] for name, (column, factor) in (("x", x), ("y", y))
-                if record["seeds"] > 1 and record.get(f"{column}_std") is not None}
-        axis.errorbar(x[1] * record[x[0]], y[1] * record[y[0]], **bars, **_style(index), elinewidth=0.8, capsize=1.5, linestyle="none")
+        bars = {
+            f"{name}err": factor * record[f"{column}_std"]
+            for name, (column, factor) in (("x", x), ("y", y))
+            if record["seeds"] > 1 and record.get(f"{column}_std") is not None
+        }
+        axis.errorbar(
+            x[1] * record[x[0]],
+            y[1] * record[y[0]],
+            **bars,
+            **_style(index),
+            elinewidth=0.8,
+            capsize=1.5,
+            linestyle="none",
+        )
 
 
 def _percent(records: Sequence[dict[str, Any]], column: str) -> np.ndarray[Any, Any]:
@@ -293,11 +425,20 @@ def _percent(records: Sequence[dict[str, Any]], column: str) -> np.ndarray[Any, 
 
 
 def _accuracy(axis: Any, table: Table, columns: Sequence[str], label: str) -> None:
-    """Scale an axis in per cent: from 0, or from the ten below the lowest value where that is far up."""
-    values = [100 * (r[c] - (r[f"{c}_std"] or 0.0)) for r in table.records() for c in columns if r[c] is not None]
+    """Scale an axis in per cent: from 0, or from the ten below the lowest value where that is
+    far up.
+    """
+    values = [
+        100 * (r[c] - (r[f"{c}_std"] or 0.0))
+        for r in table.records()
+        for c in columns
+        if r[c] is not None
+    ]
     low = 10 * math.floor((min(values, default=0.0) - 2) / 10)
     low = low if low >= 40 else 0
-    getattr(axis.axes, f"set_{axis.axis_name}lim")(low - 0.04 * (100 - low), 100 + 0.04 * (100 - low))
+    getattr(axis.axes, f"set_{axis.axis_name}lim")(
+        low - 0.04 * (100 - low), 100 + 0.04 * (100 - low)
+    )
     axis.set_ticks(range(low, 101, 10 if low else 20))
     axis.set_label_text(label)
 
@@ -309,7 +450,9 @@ def _tasks(axis: Any, tasks: int) -> None:
 
 
 def _stretch(axis: Any, values: Sequence[float]) -> None:
-    """Give an axis logarithmic steps, with room for zero where there is one, and numbers that read without an exponent."""
+    """Give an axis logarithmic steps, with room for zero where there is one, and numbers that
+    read without an exponent.
+    """
     positive = [v for v in values if v > 0]
     if not positive:
         return
@@ -324,7 +467,9 @@ def _stretch(axis: Any, values: Sequence[float]) -> None:
     ticks = [s * 10.0**e for e in range(low, high + 1) for s in steps if s * 10.0**e <= 10.0**high]
     if len(ticks) > 8:
         ticks = ticks[::2]
-    axis.set_ticks([0.0, *ticks] if zero else ticks, [_short(t) for t in ([0.0, *ticks] if zero else ticks)])
+    axis.set_ticks(
+        [0.0, *ticks] if zero else ticks, [_short(t) for t in ([0.0, *ticks] if zero else ticks)]
+    )
     axis.set_ticks([], minor=True)
     bounds = (-0.15 * 10.0**low if zero else 10.0**low / 1.25, 10.0**high * 1.25)
     getattr(axis.axes, f"set_{side}lim")(*bounds)

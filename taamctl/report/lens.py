@@ -1,4 +1,6 @@
-"""The lens section: AA and task-ID accuracy for every query unit, router and protocol, over seeds, as tables."""
+"""The lens section: AA and task-ID accuracy for every query unit, router and protocol, over
+seeds, as tables.
+"""
 
 from __future__ import annotations
 
@@ -18,25 +20,45 @@ from taamctl.runtime.layout import Layout
 Row = Mapping[str, Any]
 NAME = "lens.json"
 BEHIND = ("split.h5", "features.h5", "train.h5")  # what a lens file is made from
-SAME = ("dataset", "method", "title", "profile", "scope", "memory_words", "averaging", "protocol", "part", "router", "mode", "unit", "size")
+SAME = (
+    "dataset",
+    "method",
+    "title",
+    "profile",
+    "scope",
+    "memory_words",
+    "averaging",
+    "protocol",
+    "part",
+    "router",
+    "mode",
+    "unit",
+    "size",
+)
 METRICS = ("aa", "aa_micro", "task_id_accuracy")
 UNROUTED = ("none", "given")
 NOTES = (
-    "AA in per cent on the test part after the last task, class-balanced, in the method's own logit scope; in brackets the share of nodes "
-    "that got the right task. ± is the population standard deviation over seeds.",
-    "grouped: a query graph holds one task's nodes. mixed: all tasks' nodes in one induced graph, edges between tasks kept.",
-    "graph, component, batch B, node: what one task-ID decision is made for. Batches are of nodes in random order, so in a mixed graph a "
-    "batch mixes tasks.",
-    "amp: nearest AMP prototype. class: nearest class mean. gaussian: shared covariance. ridge: regression in closed form. soft: the best "
-    "of several tasks' experts, each within its own classes. smoothed: posterior averaged over the edges. –: no task ID is used. "
-    "memory M: words in millions that the method keeps (parameters, sums and stored rows), the router's own not counted.",
+    "AA in per cent on the test part after the last task, class-balanced, in the method's own "
+    "logit scope; in brackets the share of nodes that got the right task. ± is the population "
+    "standard deviation over seeds.",
+    "grouped: a query graph holds one task's nodes. mixed: all tasks' nodes in one induced graph, "
+    "edges between tasks kept.",
+    "graph, component, batch B, node: what one task-ID decision is made for. Batches are of nodes "
+    "in random order, so in a mixed graph a batch mixes tasks.",
+    "amp: nearest AMP prototype. class: nearest class mean. gaussian: shared covariance. ridge: "
+    "regression in closed form. soft: the best of several tasks' experts, each within its own "
+    "classes. smoothed: posterior averaged over the edges. –: no task ID is used. memory M: words "
+    "in millions that the method keeps (parameters, sums and stored rows), the router's own not "
+    "counted.",
     "[...]: rows of one method whose parameters differ; lens.csv names them by the same letters.",
-    "One vote for a graph that mixes tasks gives all but one task's nodes to a wrong expert: where tasks may mix, decide per node.",
+    "One vote for a graph that mixes tasks gives all but one task's nodes to a wrong expert: where "
+    "tasks may mix, decide per node.",
 )
 
 
 def files(evaluations: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """Return the lens files of the very models that were evaluated, and of every other one what is to be said.
+    """Return the lens files of the very models that were evaluated, and of every other one what is
+    to be said.
 
     Args:
         evaluations: the eval.json files; a lens file lies beside one.
@@ -49,30 +71,50 @@ def files(evaluations: Sequence[Path]) -> tuple[list[Path], list[str]]:
         if _inputs(path) is not None and _inputs(path) == _behind(evaluation):
             shown.append(path)
             continue
-        dataset, method, seed, layout = *evaluation.parts[-4:-2], evaluation.parts[-2].removeprefix("seed-"), Layout(evaluation.parents[4])
+        dataset, method, seed, layout = (
+            *evaluation.parts[-4:-2],
+            evaluation.parts[-2].removeprefix("seed-"),
+            Layout(evaluation.parents[4]),
+        )
         where = "" if layout.root == Path("outputs") else f" --outputs {layout.root}"
-        left_out.append(f"the lens of {dataset} {method} seed {seed} is not known to be of the present model and is left out; renew it "
-                        f"with: taamctl eval --lens --dataset {dataset} --method {method} --seed {seed}{where}")
+        left_out.append(
+            f"the lens of {dataset} {method} seed {seed} is not known to be of the present model "
+            f"and is left out; renew it with: taamctl eval --lens --dataset {dataset} --method "
+            f"{method} --seed {seed}{where}"
+        )
     return shown, left_out
 
 
 def _behind(evaluation: Path) -> dict[str, str] | None:
-    """Return the checksums of the split, the features and the model behind an eval.json; None where no record tells them."""
-    dataset, method, seed = *evaluation.parts[-4:-2], int(evaluation.parts[-2].removeprefix("seed-"))
+    """Return the checksums of the split, the features and the model behind an eval.json; None
+    where no record tells them.
+    """
+    dataset, method, seed = (
+        *evaluation.parts[-4:-2],
+        int(evaluation.parts[-2].removeprefix("seed-")),
+    )
     evaluated = _inputs(evaluation, ("split.h5", "infer.h5"))
     inferred = Layout(evaluation.parents[4]).file("infer", dataset, method, seed)
     made = _inputs(inferred, ("features.h5", "train.h5"))
-    if evaluated is None or made is None or _record(inferred)["outputs"].get("infer.h5", {}).get("sha256") != evaluated["infer.h5"]:
+    if (
+        evaluated is None
+        or made is None
+        or _record(inferred)["outputs"].get("infer.h5", {}).get("sha256") != evaluated["infer.h5"]
+    ):
         return None
     return {"split.h5": evaluated["split.h5"], **made}
 
 
 def _inputs(path: Path, names: Sequence[str] = BEHIND) -> dict[str, str] | None:
-    """Return the recorded checksums of what an artefact was made from, by file name; None where one is not recorded."""
+    """Return the recorded checksums of what an artefact was made from, by file name; None where
+    one is not recorded.
+    """
     record = _record(path)
     if not isinstance(record.get("key"), dict) or not isinstance(record.get("outputs"), dict):
         return None
-    found = {Path(name).name: sha256 for name, sha256 in (record["key"].get("inputs") or {}).items()}
+    found = {
+        Path(name).name: sha256 for name, sha256 in (record["key"].get("inputs") or {}).items()
+    }
     return {name: found[name] for name in names} if set(names) <= found.keys() else None
 
 
@@ -94,17 +136,32 @@ def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
     for path in paths:
         made = artefacts.read_json(path, "taamctl eval --lens")
         try:
-            settings = json.dumps({**made["settings"], "train": {k: v for k, v in made["settings"]["train"].items() if k != "seed"}},
-                                  sort_keys=True)
+            settings = json.dumps(
+                {
+                    **made["settings"],
+                    "train": {k: v for k, v in made["settings"]["train"].items() if k != "seed"},
+                },
+                sort_keys=True,
+            )
             for cell in made["cells"]:
-                whole = {**{k: v for k, v in made.items() if k not in ("cells", "settings")}, **cell, "settings": _digest(settings)}
-                groups.setdefault(json.dumps([settings, *(whole[k] for k in SAME)]), []).append(whole)
+                whole = {
+                    **{k: v for k, v in made.items() if k not in ("cells", "settings")},
+                    **cell,
+                    "settings": _digest(settings),
+                }
+                groups.setdefault(json.dumps([settings, *(whole[k] for k in SAME)]), []).append(
+                    whole
+                )
         except (KeyError, TypeError, AttributeError):
-            raise TaamctlError(f"{path} is no lens file that this taamctl can read",
-                               "make it again with: taamctl eval --lens --force") from None
+            raise TaamctlError(
+                f"{path} is no lens file that this taamctl can read",
+                "make it again with: taamctl eval --lens --force",
+            ) from None
     out = []
     for members in groups.values():
-        row = {k: members[0][k] for k in (*SAME, "settings")} | {"seeds": sorted(m["seed"] for m in members)}
+        row = {k: members[0][k] for k in (*SAME, "settings")} | {
+            "seeds": sorted(m["seed"] for m in members)
+        }
         for name in METRICS:
             row[name], row[f"{name}_std"] = mean_std([m[name] for m in members])
         out.append(row)
@@ -123,8 +180,12 @@ def unit_names(found: Sequence[Row], most: int) -> list[tuple[str, int]]:
     return [("graph", 0), ("component", 0), *(("batch", b) for b in batches), ("node", 0)]
 
 
-def table(found: Sequence[Row], decimals: int, most: int = 9) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return column names and lines: one line per (data set, method, protocol, router, mode) of the test part, a column per unit."""
+def table(
+    found: Sequence[Row], decimals: int, most: int = 9
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return column names and lines: one line per (data set, method, protocol, router, mode) of
+    the test part, a column per unit.
+    """
     units = unit_names(found, most)
     lines: dict[tuple[Any, ...], dict[tuple[str, int], str]] = {}
     settings: dict[tuple[str, str], set[str]] = {}
@@ -134,17 +195,36 @@ def table(found: Sequence[Row], decimals: int, most: int = 9) -> tuple[tuple[str
         name = f"{r['method']} ({r['profile']})" if r["profile"] else r["method"]
         if len(settings[r["dataset"], r["method"]]) > 1:
             name += f" [{r['settings']}]"
-        router = {"none": "–", "given": "given"}.get(r["router"], r["router"] + ("" if r["mode"] == "hard" else f", {r['mode']}"))
+        router = {"none": "–", "given": "given"}.get(
+            r["router"], r["router"] + ("" if r["mode"] == "hard" else f", {r['mode']}")
+        )
         key = (r["dataset"], name, r["protocol"], router, f"{r['memory_words'] / 1e6:.2f}")
         lines.setdefault(key, {})[r["unit"], r["size"]] = _cell(r, decimals)
-    columns = ("dataset", "method", "protocol", "router", *(f"batch {n}" if n else kind for kind, n in units), "memory M")
-    return columns, [(*key[:4], *(cells.get(u, "") for u in units), key[4]) for key, cells in lines.items()]
+    columns = (
+        "dataset",
+        "method",
+        "protocol",
+        "router",
+        *(f"batch {n}" if n else kind for kind, n in units),
+        "memory M",
+    )
+    return columns, [
+        (*key[:4], *(cells.get(u, "") for u in units), key[4]) for key, cells in lines.items()
+    ]
 
 
 def _cell(row: Row, decimals: int) -> str:
-    spread = f" ± {100 * row['aa_std']:.{decimals}f}" if len(row["seeds"]) > 1 and row["aa_std"] is not None else ""
+    spread = (
+        f" ± {100 * row['aa_std']:.{decimals}f}"
+        if len(row["seeds"]) > 1 and row["aa_std"] is not None
+        else ""
+    )
     aa = "–" if row["aa"] is None else f"{100 * row['aa']:.{decimals}f}{spread}"
-    return aa if row["task_id_accuracy"] is None else f"{aa} ({100 * row['task_id_accuracy']:.{decimals}f})"
+    return (
+        aa
+        if row["task_id_accuracy"] is None
+        else f"{aa} ({100 * row['task_id_accuracy']:.{decimals}f})"
+    )
 
 
 def markdown(found: Sequence[Row], decimals: int, left_out: Sequence[str] = ()) -> str:
@@ -152,8 +232,19 @@ def markdown(found: Sequence[Row], decimals: int, left_out: Sequence[str] = ()) 
     if not found:
         return "".join(f"\n{line[:1].upper()}{line[1:]}.\n" for line in left_out)
     columns, lines = table(found, decimals)
-    out = ["", "## Lens: query units, routers and protocols", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return "\n".join([*out, *("| " + " | ".join(line) + " |" for line in lines), "", *NOTES, *left_out]) + "\n"
+    out = [
+        "",
+        "## Lens: query units, routers and protocols",
+        "",
+        "| " + " | ".join(columns) + " |",
+        "|" + "---|" * len(columns),
+    ]
+    return (
+        "\n".join(
+            [*out, *("| " + " | ".join(line) + " |" for line in lines), "", *NOTES, *left_out]
+        )
+        + "\n"
+    )
 
 
 def comma_separated(found: Sequence[Row]) -> str:
@@ -163,6 +254,13 @@ def comma_separated(found: Sequence[Row]) -> str:
     names = [*SAME, "settings", *(name for m in METRICS for name in (m, f"{m}_std"))]
     writer.writerow([*names, "seeds"])
     for r in found:
-        writer.writerow([*("" if r[n] is None else repr(r[n]) if isinstance(r[n], float) else r[n] for n in names),
-                         " ".join(map(str, r["seeds"]))])
+        writer.writerow(
+            [
+                *(
+                    "" if r[n] is None else repr(r[n]) if isinstance(r[n], float) else r[n]
+                    for n in names
+                ),
+                " ".join(map(str, r["seeds"])),
+            ]
+        )
     return buffer.getvalue()

@@ -1,4 +1,6 @@
-"""The numbers that papers print, the entries that account for differences, and the verdict on a cell."""
+"""The numbers that papers print, the entries that account for differences, and the verdict on a
+cell.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ CELL = re.compile(r"(?P<value>[\d.]+)(±(?P<std>[\d.]+))?(/(?P<af>[\d.]+))?")
 
 @dataclass(frozen=True)
 class Printed:
-    """One printed number: accuracy or AF in per cent, or a cost in millions; with its deviation and its decimals."""
+    """One printed number: accuracy or AF in per cent, or a cost in millions; with its deviation
+    and its decimals.
+    """
 
     value: float
     std: float = 0.0
@@ -95,8 +99,16 @@ def rows(target: str) -> list[PublishedRow]:
             for metric, printed in zip(metrics, _parse(text), strict=True):
                 if printed is not None:
                     cells[dataset, metric] = printed
-        out.append(PublishedRow(target, entry["row"], entry["method"], tuple(entry.get("set", ())), cells,
-                                {str(k): int(v) for k, v in entry.get("explain", {}).items()}))
+        out.append(
+            PublishedRow(
+                target,
+                entry["row"],
+                entry["method"],
+                tuple(entry.get("set", ())),
+                cells,
+                {str(k): int(v) for k, v in entry.get("explain", {}).items()},
+            )
+        )
     return out
 
 
@@ -109,11 +121,14 @@ def _parse(text: str) -> tuple[Printed | None, Printed | None]:
     return first, None if found["af"] is None else Printed(float(found["af"]))
 
 
-def verdict(printed: Printed | None, ours: float | None, std: float, metric: str, entry: int | None) -> str:
+def verdict(
+    printed: Printed | None, ours: float | None, std: float, metric: str, entry: int | None
+) -> str:
     """Return `reproduced`, `explained`, `not reproduced`, `not printed` or `not defined`.
 
-    An accuracy is reproduced within two points, or within two deviations of both sides together, five points at most; a cost
-    where it rounds to the printed digits. What differs is explained only where an entry of the register accounts for it.
+    An accuracy is reproduced within two points, or within two deviations of both sides together,
+    five points at most; a cost where it rounds to the printed digits. What differs is explained
+    only where an entry of the register accounts for it.
 
     Args:
         ours, std: in the unit of the printed number.
@@ -122,7 +137,11 @@ def verdict(printed: Printed | None, ours: float | None, std: float, metric: str
         return "not defined"
     if printed is None:
         return "not printed"
-    slack = 0.51 * 10 ** -printed.decimals if metric == "cost" else min(max(TOLERANCE, 2 * math.hypot(printed.std, std)), WIDEST)
+    slack = (
+        0.51 * 10**-printed.decimals
+        if metric == "cost"
+        else min(max(TOLERANCE, 2 * math.hypot(printed.std, std)), WIDEST)
+    )
     if abs(ours - printed.value) <= slack + 1e-9:
         return "reproduced"
     return "explained" if entry is not None else "not reproduced"

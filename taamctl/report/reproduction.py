@@ -1,4 +1,6 @@
-"""A reproduced table as Markdown, CSV, LaTeX and for the terminal: paper, ours, difference and verdict in every cell."""
+"""A reproduced table as Markdown, CSV, LaTeX and for the terminal: paper, ours, difference and
+verdict in every cell.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,23 @@ from taamctl.report import published
 Record = Mapping[str, Any]
 COLUMNS = ("row", "data set", "metric", "paper", "ours", "difference", "verdict")
 NAMES = {"aa": "AA %", "af": "AF %", "cost": "cost M", "id": "task ID %"}
-KEYS = ("table", "row", "dataset", "metric", "paper", "paper_std", "ours", "ours_std", "difference", "verdict", "explanation", "legacy_af",
-        "method", "set", "seeds")
+KEYS = (
+    "table",
+    "row",
+    "dataset",
+    "metric",
+    "paper",
+    "paper_std",
+    "ours",
+    "ours_std",
+    "difference",
+    "verdict",
+    "explanation",
+    "legacy_af",
+    "method",
+    "set",
+    "seeds",
+)
 
 
 def number(value: float | None, std: float | None, metric: str) -> str:
@@ -25,7 +42,9 @@ def number(value: float | None, std: float | None, metric: str) -> str:
 
 
 def cells(record: Record) -> tuple[str, ...]:
-    """Return a record's cells, in the order of `COLUMNS`; the AF of the released test pass stands beside the proper one."""
+    """Return a record's cells, in the order of `COLUMNS`; the AF of the released test pass
+    stands beside the proper one.
+    """
     metric = record["metric"]
     ours = number(record["ours"], record["ours_std"], metric)
     if record.get("legacy_af") is not None and record["verdict"] in ("explained", "not reproduced"):
@@ -34,43 +53,82 @@ def cells(record: Record) -> tuple[str, ...]:
     shown = "–" if change is None else f"{change:+.{4 if metric == 'cost' else 1}f}"
     entry = record["explanation"].split(" ", 1)[0]
     verdict = record["verdict"] + (f" {entry}" if entry else "")
-    return (record["row"], record["dataset"], NAMES[metric], number(record["paper"], record["paper_std"], metric), ours, shown, verdict)
+    return (
+        record["row"],
+        record["dataset"],
+        NAMES[metric],
+        number(record["paper"], record["paper_std"], metric),
+        ours,
+        shown,
+        verdict,
+    )
 
 
 def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> list[str]:
-    """Return the sentences below a table: what counts as reproduced, the protocol, what is missing, and the entries cited.
+    """Return the sentences below a table: what counts as reproduced, the protocol, what is missing,
+    and the entries cited.
 
     Args:
         facts: sentences on protocol and parameters that the caller knows.
     """
-    lines = [f"reproduced: within {published.TOLERANCE:g} points, or two standard deviations of both sides together, at most "
-             f"{published.WIDEST:g}; a cost to the printed digits. explained: differs, and the numbered entry of the register accounts for "
-             "it. Difference = ours - paper."]
+    lines = [
+        f"reproduced: within {published.TOLERANCE:g} points, or two standard deviations of both "
+        f"sides together, at most {published.WIDEST:g}; a cost to the printed digits. explained: "
+        "differs, and the numbered entry of the register accounts for it. Difference = ours - "
+        "paper."
+    ]
     if target == "sweeps":
-        lines = ["Nothing is printed for these; difference = against TAAM with no parameter changed."]
+        lines = [
+            "Nothing is printed for these; difference = against TAAM with no parameter changed."
+        ]
     if target == "taskid":
-        lines.append("Paper: nothing is printed; these are what the printed AA and AF of TAAM and TPP imply.")
+        lines.append(
+            "Paper: nothing is printed; these are what the printed AA and AF of TAAM and TPP imply."
+        )
     if any(r.get("legacy_af") is not None for r in records):
-        lines.append("legacy: AF as the released test pass computes it, with the final model in place of every stage's.")
+        lines.append(
+            "legacy: AF as the released test pass computes it, with the final model in place of "
+            "every stage's."
+        )
     lines += facts
     absent = sorted({r["dataset"] for r in records if r["verdict"] == "no data"})
     if absent:
-        what = "class sizes are not on file" if target == "params" else "no raw data found (taamctl data fetch NAME)"
+        what = (
+            "class sizes are not on file"
+            if target == "params"
+            else "no raw data found (taamctl data fetch NAME)"
+        )
         lines.append(f"no data: {', '.join(absent)}: {what}.")
-    return lines + sorted({r["explanation"] for r in records if r["explanation"]}, key=lambda t: int(t[1:].split("]")[0]))
+    return lines + sorted(
+        {r["explanation"] for r in records if r["explanation"]},
+        key=lambda t: int(t[1:].split("]")[0]),
+    )
 
 
 def counts(records: Sequence[Record]) -> str:
     """Return how many cells have which verdict, in words."""
-    verdicts = ("reproduced", "explained", "not reproduced", "not printed", "no data", "not defined")
+    verdicts = (
+        "reproduced",
+        "explained",
+        "not reproduced",
+        "not printed",
+        "no data",
+        "not defined",
+    )
     found = {v: sum(r["verdict"] == v for r in records) for v in verdicts}
     return ", ".join(f"{n} {v}" for v, n in found.items() if n)
 
 
 def markdown(target: str, records: Sequence[Record], lines: Sequence[str], command: str) -> str:
     """Return the table as Markdown, with its conditions and the command that makes it."""
-    out = [f"# {published.title(target)}", "", f"`{command}`: {counts(records)}.", "", "| " + " | ".join(COLUMNS) + " |",
-           "|" + "---|" * len(COLUMNS)]
+    out = [
+        f"# {published.title(target)}",
+        "",
+        f"`{command}`: {counts(records)}.",
+        "",
+        "| " + " | ".join(COLUMNS) + " |",
+        "|" + "---|" * len(COLUMNS),
+    ]
     out += ["| " + " | ".join(cells(r)) + " |" for r in records]
     return "\n".join([*out, "", *(f"- {line}" for line in lines)]) + "\n"
 
@@ -81,29 +139,54 @@ def comma_separated(records: Sequence[Record]) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(KEYS)
     for r in records:
-        writer.writerow([" ".join(map(str, r.get(k) or [])) if k in ("set", "seeds") else "" if r.get(k) is None else r[k] for k in KEYS])
+        writer.writerow(
+            [
+                " ".join(map(str, r.get(k) or []))
+                if k in ("set", "seeds")
+                else ""
+                if r.get(k) is None
+                else r[k]
+                for k in KEYS
+            ]
+        )
     return buffer.getvalue()
 
 
 def latex(target: str, records: Sequence[Record], lines: Sequence[str]) -> str:
-    """Return the table as LaTeX (booktabs), rows by data sets: ours, and the printed value below it in small type."""
+    """Return the table as LaTeX (booktabs), rows by data sets: ours, and the printed value below
+    it in small type.
+    """
     datasets = list(dict.fromkeys(r["dataset"] for r in records))
     named = {(r["row"], r["dataset"], r["metric"]): r for r in records}
     out = [rf"% {line}" for line in lines]
-    out += [rf"\begin{{tabular}}{{ll{'r' * len(datasets)}}}", r"\toprule",
-            " & ".join(["row", "", *map(_escaped, datasets)]) + r" \\", r"\midrule"]
+    out += [
+        rf"\begin{{tabular}}{{ll{'r' * len(datasets)}}}",
+        r"\toprule",
+        " & ".join(["row", "", *map(_escaped, datasets)]) + r" \\",
+        r"\midrule",
+    ]
     for row, metric in dict.fromkeys((r["row"], r["metric"]) for r in records):
         found = [named.get((row, d, metric)) for d in datasets]
         label = [_escaped(row), _escaped(NAMES[metric])]
         ours = ["–" if r is None else number(r["ours"], r["ours_std"], metric) for r in found]
         out.append(" & ".join([*label, *map(_escaped, ours)]) + r" \\")
         printed = ["–" if r is None else number(r["paper"], r["paper_std"], metric) for r in found]
-        out.append(" & ".join(["", r"\small paper", *(rf"\small {_escaped(p)}" for p in printed)]) + r" \\")
+        out.append(
+            " & ".join(["", r"\small paper", *(rf"\small {_escaped(p)}" for p in printed)]) + r" \\"
+        )
     return "\n".join([*out, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
 def _escaped(text: str) -> str:
-    for plain, safe in (("\\", r"\textbackslash{}"), ("&", r"\&"), ("%", r"\%"), ("_", r"\_"), ("#", r"\#"), ("$", r"\$"), ("±", r"$\pm$"),
-                        ("–", "--")):
+    for plain, safe in (
+        ("\\", r"\textbackslash{}"),
+        ("&", r"\&"),
+        ("%", r"\%"),
+        ("_", r"\_"),
+        ("#", r"\#"),
+        ("$", r"\$"),
+        ("±", r"$\pm$"),
+        ("–", "--"),
+    ):
         text = text.replace(plain, safe)
     return text

@@ -1,7 +1,8 @@
 """Write artefacts whole or not at all, and read them only when they are whole.
 
-A writer fills a temporary file in the target's folder, marks it complete, syncs it and renames it over the target; a final
-path is never opened for writing. A reader refuses a file without the mark and checks every array against its checksum.
+A writer fills a temporary file in the target's folder, marks it complete, syncs it and renames it
+over the target; a final path is never opened for writing. A reader refuses a file without the mark
+and checks every array against its checksum.
 """
 
 from __future__ import annotations
@@ -33,12 +34,16 @@ CHUNK_BYTES = 1 << 20
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success sync it and rename it over `path`, on any failure remove it."""
+    """Yield a temporary path beside `path`; on success sync it and rename it over `path`, on any
+    failure remove it.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise explain_os_error(error, path) from None
-    temporary = path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"  # pids of two containers may be equal
+    temporary = (
+        path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    )  # pids of two containers may be equal
     try:
         yield temporary
         with temporary.open("rb") as handle:
@@ -56,7 +61,10 @@ def atomic(path: Path) -> Iterator[Path]:
 
 
 def sweep(path: Path) -> None:
-    """Remove the temporary files and folders that killed writers of `path` left behind. Call it while holding the path's lock."""
+    """Remove the temporary files and folders that killed writers of `path` left behind.
+
+    Call it while holding the path's lock.
+    """
     for stale in path.parent.glob(f".{path.name}.*.tmp"):
         if stale.is_dir():
             shutil.rmtree(stale, ignore_errors=True)
@@ -76,7 +84,9 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def strict(value: Any) -> Any:
-    """Return a copy that strict JSON can hold: numpy scalars and arrays unwrapped, NaN and infinities as null."""
+    """Return a copy that strict JSON can hold: numpy scalars and arrays unwrapped, NaN and
+    infinities as null.
+    """
     if isinstance(value, Mapping):
         return {str(k): strict(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -99,9 +109,14 @@ def read_json(path: Path, made_by: str = "") -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise TaamctlError(f"no file {path}", f"make it with: {made_by}" if made_by else "") from None
+        raise TaamctlError(
+            f"no file {path}", f"make it with: {made_by}" if made_by else ""
+        ) from None
     except (json.JSONDecodeError, UnicodeDecodeError):
-        raise TaamctlError(f"{path} is broken (no valid JSON)", f"make it again with: {made_by} --force" if made_by else "") from None
+        raise TaamctlError(
+            f"{path} is broken (no valid JSON)",
+            f"make it again with: {made_by} --force" if made_by else "",
+        ) from None
 
 
 def checksum(array: Array) -> int:
@@ -118,7 +133,8 @@ class Writer:
         self._check = check
 
     def put(self, path: str, values: Any, dims: tuple[str, ...] | None = None) -> None:
-        """Write one array under the name, dtype and dimension labels that the schema table gives it.
+        """Write one array under the name, dtype and dimension labels that the schema table gives
+        it.
 
         Args:
             path: where, such as `tasks/00/train/H`.
@@ -140,12 +156,15 @@ class Writer:
             crc = zlib.crc32(b"\0".join(array.tolist()))
         else:
             array = np.asarray(array, None if entry is None else entry.dtype, order="C")
-            stored = self._handle.create_dataset(path, data=array, chunks=_chunks(array.shape, array.itemsize))
+            stored = self._handle.create_dataset(
+                path, data=array, chunks=_chunks(array.shape, array.itemsize)
+            )
             crc = checksum(array)
         self._finish(stored, crc, path, entry.dims if entry is not None else dims)
 
     def put_rows(self, path: str, shape: tuple[int, ...], blocks: Iterable[Array]) -> None:
-        """Write one array that comes a few rows at a time; the bytes are those of `put`, however the rows are cut.
+        """Write one array that comes a few rows at a time; the bytes are those of `put`, however
+        the rows are cut.
 
         Args:
             path: an entry of the schema table, which gives the dtype.
@@ -161,12 +180,14 @@ class Writer:
         dtype = np.dtype(entry.dtype)
         chunks = _chunks(shape, dtype.itemsize)
         if chunks is None:
-            self.put(path, np.concatenate([np.zeros((0, *shape[1:]), dtype), *blocks]).reshape(shape))
+            self.put(
+                path, np.concatenate([np.zeros((0, *shape[1:]), dtype), *blocks]).reshape(shape)
+            )
             return
         stored = self._handle.create_dataset(path, shape, dtype, chunks=chunks)
         crc, at = 0, 0
         for piece in _aligned(blocks, chunks[0], dtype):
-            stored[at:at + len(piece)] = piece
+            stored[at : at + len(piece)] = piece
             crc, at = zlib.crc32(piece.view(np.uint8).data, crc), at + len(piece)
             self._check()
         if at != shape[0]:
@@ -174,10 +195,14 @@ class Writer:
         self._finish(stored, crc, path, entry.dims)
 
     def tick(self) -> None:
-        """Let a Ctrl-C through that came since the last array, and raise what the disk refused: for long work between arrays."""
+        """Let a Ctrl-C through that came since the last array, and raise what the disk refused:
+        for long work between arrays.
+        """
         self._check()
 
-    def _finish(self, stored: h5py.Dataset, crc: int, path: str, labels: tuple[str, ...] | None) -> None:
+    def _finish(
+        self, stored: h5py.Dataset, crc: int, path: str, labels: tuple[str, ...] | None
+    ) -> None:
         """Add dimension labels and checksum."""
         if labels is not None and len(labels) != stored.ndim:
             raise ValueError(f"{path} has {stored.ndim} dimensions, the schema says {labels}")
@@ -192,7 +217,8 @@ class Writer:
 
 
 def _chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
-    """Return equal row chunks of at most 1 MiB; None (contiguous) for anything smaller than one chunk.
+    """Return equal row chunks of at most 1 MiB; None (contiguous) for anything smaller than one
+    chunk.
 
     Equal, because HDF5 stores the last chunk in full: a short one would be padding on the disk.
     """
@@ -230,7 +256,11 @@ def create(path: Path, kind: str, params: Any, fill: Callable[[Writer], None]) -
 
     from taamctl.runtime.params import canonical_json
 
-    with atomic(path) as temporary, interrupts_held() as let_through, temporary.open("w+b", buffering=0) as file:
+    with (
+        atomic(path) as temporary,
+        interrupts_held() as let_through,
+        temporary.open("w+b", buffering=0) as file,
+    ):
         sink = Sink(file)
 
         def check() -> None:
@@ -280,8 +310,11 @@ class Artefact:
         known = schema.KINDS.get(self.kind)
         if known is None or known.version != self.version:
             self._handle.close()
-            raise TaamctlError(f"{path}: {self.kind} artefact of schema version {self.version}, this taamctl reads "
-                               f"{known.version if known else 'none of that kind'}", again)
+            raise TaamctlError(
+                f"{path}: {self.kind} artefact of schema version {self.version}, this taamctl "
+                f"reads {known.version if known else 'none of that kind'}",
+                again,
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -320,7 +353,9 @@ class Artefact:
         found: list[str] = []
         with self._guard(below or "its tree"):
             root = self._handle[below] if below else self._handle
-            root.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
+            root.visititems(
+                lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None
+            )
         return sorted(f"{below}/{name}" if below else name for name in found)
 
     def shape(self, path: str) -> tuple[int, ...]:
@@ -363,7 +398,9 @@ class Artefact:
         return np.array([v.decode() for v in part]) if part.dtype == object else part
 
     def rows(self, path: str, low: int, high: int) -> Array:
-        """Read rows [low, high) of an array, unchecked: its checksum is that of the whole array, which only `read` compares."""
+        """Read rows [low, high) of an array, unchecked: its checksum is that of the whole array,
+        which only `read` compares.
+        """
         stored = self._entry(path)
         with self._guard(path):
             part: Array = stored[low:high]
@@ -375,9 +412,14 @@ class Artefact:
         entry = schema.entry_of(self.kind, path)
         with self._guard(path):
             text = stored.dtype == object
-            return {"path": path, "shape": list(stored.shape), "dtype": "str" if text else str(stored.dtype),
-                    "dims": [d.label for d in stored.dims], "crc32": f"{int(stored.attrs['crc32']):08x}",
-                    "doc": entry.doc if entry else ""}
+            return {
+                "path": path,
+                "shape": list(stored.shape),
+                "dtype": "str" if text else str(stored.dtype),
+                "dims": [d.label for d in stored.dims],
+                "crc32": f"{int(stored.attrs['crc32']):08x}",
+                "doc": entry.doc if entry else "",
+            }
 
     def _entry(self, path: str) -> h5py.Dataset:
         if not self.has(path):
@@ -388,12 +430,20 @@ class Artefact:
 
     @contextmanager
     def _guard(self, what: str) -> Iterator[None]:
-        """Turn what HDF5 raises over damaged bytes into one error that names the file and the place."""
+        """Turn what HDF5 raises over damaged bytes into one error that names the file and the
+        place.
+        """
         try:
             yield
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError):
             raise self._broken(what) from None
 
     def _broken(self, path: str) -> TaamctlError:
-        again = f"make it again with: {self._made_by} --force" if self._made_by else "delete it and make it again"
-        return TaamctlError(f"{self.path}: {path} does not match its checksum (the file was damaged)", again)
+        again = (
+            f"make it again with: {self._made_by} --force"
+            if self._made_by
+            else "delete it and make it again"
+        )
+        return TaamctlError(
+            f"{self.path}: {path} does not match its checksum (the file was damaged)", again
+        )

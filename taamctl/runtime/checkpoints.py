@@ -19,7 +19,9 @@ State = Mapping[str, Array]
 
 
 class FileCheckpoints:
-    """Keep states below a folder; a state made from other parameters, inputs or code is not seen."""
+    """Keep states below a folder; a state made from other parameters, inputs or code is not
+    seen.
+    """
 
     def __init__(self, folder: Path, key: Callable[[], Any]) -> None:
         self._folder = folder
@@ -33,7 +35,9 @@ class FileCheckpoints:
         return self._folder / f"task-{stage:03d}.h5"
 
     def load(self, stage: int) -> tuple[State, State, Array] | None:
-        """Return (state, training state, losses) of a finished stage, or None where it is missing, damaged or of another run."""
+        """Return (state, training state, losses) of a finished stage, or None where it is
+        missing, damaged or of another run.
+        """
         try:
             with artefacts.Artefact(self._file(stage), "checkpoint") as saved:
                 if saved.attribute("key") != self._key:
@@ -55,8 +59,10 @@ class FileCheckpoints:
         """
         saved = self.load(stage)
         if saved is None:
-            raise TaamctlError(f"{self._file(stage)} was damaged after it was written",
-                               "run the same command again: it trains that task anew")
+            raise TaamctlError(
+                f"{self._file(stage)} was damaged after it was written",
+                "run the same command again: it trains that task anew",
+            )
         return saved[0], saved[2]
 
     def save(self, stage: int, state: State, training: State, losses: Array) -> None:
@@ -72,7 +78,9 @@ class FileCheckpoints:
         artefacts.create(self._file(stage), "checkpoint", {}, fill)
 
     def remove(self) -> None:
-        """Delete what this run kept, and what is unreadable; another run's finished tasks stay for it."""
+        """Delete what this run kept, and what is unreadable; another run's finished tasks stay
+        for it.
+        """
         if not self._folder.is_dir():
             return
         for file in sorted(self._folder.iterdir()):

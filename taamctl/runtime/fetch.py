@@ -1,7 +1,8 @@
 """Find raw data files wherever a data root keeps them, and download them with checksums.
 
-A data root is a folder. `--data-root` names it, else the environment variable TAAMCTL_DATA, else it is
-~/.cache/taamctl/data. Downloads go to ROOT/<data set>/; what other tools have put into ROOT is found in their layouts.
+A data root is a folder. `--data-root` names it, else the environment variable TAAMCTL_DATA, else it
+is ~/.cache/taamctl/data. Downloads go to ROOT/<data set>/; what other tools have put into ROOT is
+found in their layouts.
 """
 
 from __future__ import annotations
@@ -74,14 +75,18 @@ class Source:
             with zipfile.ZipFile(self.path) as archive:
                 return io.BytesIO(archive.read(self.member))
         except (FileNotFoundError, KeyError):
-            raise TaamctlError(f"{self} is missing",
-                               "the data set is incomplete there; put that file in, or get it again") from None
+            raise TaamctlError(
+                f"{self} is missing",
+                "the data set is incomplete there; put that file in, or get it again",
+            ) from None
         except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
             raise _damaged(str(self), error) from error
 
 
 def data_root(option: Path | None) -> Path | None:
-    """Return the data root that the user named: the option, else TAAMCTL_DATA, else None for the default folder."""
+    """Return the data root that the user named: the option, else TAAMCTL_DATA, else None for the
+    default folder.
+    """
     if option is not None:
         return option.expanduser()
     named = os.environ.get(VARIABLE, "").strip()
@@ -93,19 +98,25 @@ def resolve(root: Path | None) -> Path:
     return Path.home() / ".cache" / "taamctl" / "data" if root is None else root
 
 
-def places(folders: Iterable[str], files: Iterable[str], archives: Iterable[str] = ()) -> tuple[str, ...]:
-    """List where any of `files` may lie: in every folder, then inside every archive, as patterns for `find`."""
+def places(
+    folders: Iterable[str], files: Iterable[str], archives: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """List where any of `files` may lie: in every folder, then inside every archive, as patterns
+    for `find`.
+    """
     files = tuple(files)
     plain = [f"{folder}/{file}" if folder else file for folder in folders for file in files]
     return (*plain, *(f"{archive}::{file}" for archive in archives for file in files))
 
 
 def find(root: Path | None, candidates: Iterable[str]) -> Source | None:
-    """Return the first candidate that exists under the data root; the order of `candidates` is the search order.
+    """Return the first candidate that exists under the data root; the order of `candidates` is the
+    search order.
 
     Args:
         root: the data root; None for the default folder.
-        candidates: glob patterns relative to it; `ARCHIVE::FILE` is a file of that name in any folder of a zip archive.
+        candidates: glob patterns relative to it; `ARCHIVE::FILE` is a file of that name in any
+            folder of a zip archive.
 
     Raises:
         TaamctlError: an archive that is no readable zip file.
@@ -126,9 +137,11 @@ def locate(root: Path | None, name: str, candidates: Iterable[str], file: str) -
     if found is None:
         base = resolve(root)
         option = "" if root is None else f" --data-root {base}"
-        raise TaamctlError(f"{name}: no raw data under {base}; looked for {base / name / file} "
-                           "and for the layouts of DGL, PyG and OGB",
-                           f"put {file} into {base / name}, or run `taamctl data fetch {name}{option}`")
+        raise TaamctlError(
+            f"{name}: no raw data under {base}; looked for {base / name / file} "
+            "and for the layouts of DGL, PyG and OGB",
+            f"put {file} into {base / name}, or run `taamctl data fetch {name}{option}`",
+        )
     return found
 
 
@@ -136,7 +149,8 @@ def locate(root: Path | None, name: str, candidates: Iterable[str], file: str) -
 def as_folder(source: Source, names: Iterable[str]) -> Iterator[Path]:
     """Give the folder that holds `source`, for readers that take nothing else.
 
-    Members of an archive are copied into a temporary folder (those of `names` that exist) for the time of the body.
+    Members of an archive are copied into a temporary folder (those of `names` that exist) for the
+    time of the body.
     """
     import tempfile
 
@@ -156,12 +170,18 @@ def as_folder(source: Source, names: Iterable[str]) -> Iterator[Path]:
         yield Path(scratch)
 
 
-def fetch(files: Iterable[Downloadable], target_dir: Path, progress: Progress = SILENT,
-          timeout: float = TIMEOUT) -> list[Path]:
-    """Download the files that are not there yet; a file appears under its name only when it is whole and checked.
+def fetch(
+    files: Iterable[Downloadable],
+    target_dir: Path,
+    progress: Progress = SILENT,
+    timeout: float = TIMEOUT,
+) -> list[Path]:
+    """Download the files that are not there yet; a file appears under its name only when it is
+    whole and checked.
 
-    An interrupted download stays as `<name>.part` and is continued. Where no checksum is published, that of the first
-    download is kept as `<name>.sha256` and later downloads must match it. Nothing is ever asked.
+    An interrupted download stays as `<name>.part` and is continued. Where no checksum is published,
+    that of the first download is kept as `<name>.sha256` and later downloads must match it. Nothing
+    is ever asked.
 
     Args:
         files: what to download.
@@ -173,7 +193,8 @@ def fetch(files: Iterable[Downloadable], target_dir: Path, progress: Progress = 
         The paths of all files, downloaded now or before.
 
     Raises:
-        TaamctlError: no network, a wrong checksum, or a folder that cannot be written; the hint says what to put where.
+        TaamctlError: no network, a wrong checksum, or a folder that cannot be written; the hint
+            says what to put where.
     """
     done = []
     for file in files:
@@ -188,8 +209,10 @@ def fetch(files: Iterable[Downloadable], target_dir: Path, progress: Progress = 
             try:
                 _fetch_one(file, final, progress, timeout)
             except OSError as error:
-                raise TaamctlError(explain_os_error(error, final).message,
-                                   "free or open that folder, or name another one with --data-root") from error
+                raise TaamctlError(
+                    explain_os_error(error, final).message,
+                    "free or open that folder, or name another one with --data-root",
+                ) from error
     return done
 
 
@@ -202,8 +225,15 @@ def _fetch_one(file: Downloadable, final: Path, progress: Progress, timeout: flo
     if expected and got != expected:
         part.unlink()
         source = "the published one" if file.sha256 else f"the one recorded in {record}"
-        hint = "run the same command again" if file.sha256 else f"if the publisher changed it, delete {record} first"
-        raise TaamctlError(f"{file.url}: sha256 is {got}, but {source} is {expected}; the download was discarded", hint)
+        hint = (
+            "run the same command again"
+            if file.sha256
+            else f"if the publisher changed it, delete {record} first"
+        )
+        raise TaamctlError(
+            f"{file.url}: sha256 is {got}, but {source} is {expected}; the download was discarded",
+            hint,
+        )
     if not expected:
         _write_durably(record, f"{got}  {final.name}\n")
     os.replace(part, final)
@@ -219,9 +249,14 @@ def _download(file: Downloadable, part: Path, progress: Progress, timeout: float
             if _total(response) == have:
                 return
             part.unlink()
-            raise TaamctlError(f"{part} did not fit {file.url} and was deleted", "run the same command again")
+            raise TaamctlError(
+                f"{part} did not fit {file.url} and was deleted", "run the same command again"
+            )
         if response.status == 206 and _start(response) != have:
-            raise TaamctlError(f"{file.url}: the server sent another range than asked", f"delete {part} and run again")
+            raise TaamctlError(
+                f"{file.url}: the server sent another range than asked",
+                f"delete {part} and run again",
+            )
         if response.status != 206:
             have = 0
         length = response.headers.get("Content-Length")
@@ -239,7 +274,9 @@ def _download(file: Downloadable, part: Path, progress: Progress, timeout: float
         finally:
             progress.finish()
     if total and have < total:
-        raise _unreachable(file, part.parent, f"the connection ended after {have:,} of {total:,} bytes")
+        raise _unreachable(
+            file, part.parent, f"the connection ended after {have:,} of {total:,} bytes"
+        )
 
 
 def _request(file: Downloadable, folder: Path, start: int, timeout: float) -> HTTPResponse:
@@ -256,9 +293,13 @@ def _request(file: Downloadable, folder: Path, start: int, timeout: float) -> HT
     except HTTPError as error:
         if error.code == 416 and start:
             return error  # type: ignore[return-value]
-        raise _unreachable(file, folder, f"the server answers {error.code} {error.reason}") from error
+        raise _unreachable(
+            file, folder, f"the server answers {error.code} {error.reason}"
+        ) from error
     except (OSError, HTTPException, ValueError) as error:
-        raise _unreachable(file, folder, str(getattr(error, "reason", "") or error or type(error).__name__)) from error
+        raise _unreachable(
+            file, folder, str(getattr(error, "reason", "") or error or type(error).__name__)
+        ) from error
 
 
 def _chunks(response: HTTPResponse, file: Downloadable, folder: Path) -> Iterator[bytes]:
@@ -275,8 +316,10 @@ def _chunks(response: HTTPResponse, file: Downloadable, folder: Path) -> Iterato
 
 
 def _unreachable(file: Downloadable, folder: Path, reason: str) -> TaamctlError:
-    return TaamctlError(f"cannot download {file.url}: {reason}",
-                        f"run the same command again (it continues), or put {file.name} into {folder} by hand")
+    return TaamctlError(
+        f"cannot download {file.url}: {reason}",
+        f"run the same command again (it continues), or put {file.name} into {folder} by hand",
+    )
 
 
 def _start(response: HTTPResponse) -> int:
@@ -322,7 +365,11 @@ def _member(path: Path, name: str) -> str:
     """Return the full name of the archive's first member called `name`, or an empty string."""
     try:
         with zipfile.ZipFile(path) as archive:
-            hits = [n for n in archive.namelist() if PurePosixPath(n).name == name and not n.startswith("__MACOSX/")]
+            hits = [
+                n
+                for n in archive.namelist()
+                if PurePosixPath(n).name == name and not n.startswith("__MACOSX/")
+            ]
     except (OSError, zipfile.BadZipFile) as error:
         raise _damaged(str(path), error) from error
     return min(hits, default="")
@@ -336,16 +383,19 @@ def _copy_member(archive: zipfile.ZipFile, member: str, target: Path) -> None:
 
 
 def _damaged(where: str, error: Exception) -> TaamctlError:
-    return TaamctlError(f"{where} cannot be read: {error}",
-                        "the file is truncated or not what its name says; delete it and get it again")
+    return TaamctlError(
+        f"{where} cannot be read: {error}",
+        "the file is truncated or not what its name says; delete it and get it again",
+    )
 
 
 def raw_files(root: Path | None, module: Any) -> tuple[Path, ...]:
-    """Return the raw files that a data set's `load` would read; none for embedded and generated data, or where nothing is there.
+    """Return the raw files that a data set's `load` would read; none for embedded and generated
+    data, or where nothing is there.
 
     Args:
-        module: a data set's module: `LAYOUTS` says where to look, `RAW` (patterns in the same folder) what belongs to it; an imported
-            graph has neither but is the file `IMPORTED`.
+        module: a data set's module: `LAYOUTS` says where to look, `RAW` (patterns in the same
+            folder) what belongs to it; an imported graph has neither but is the file `IMPORTED`.
     """
     imported = getattr(module, "IMPORTED", None)
     if imported is not None:
@@ -353,5 +403,11 @@ def raw_files(root: Path | None, module: Any) -> tuple[Path, ...]:
     source = find(root, getattr(module, "LAYOUTS", ()))
     if source is None:
         return ()
-    beside = () if source.member else tuple(p for pattern in getattr(module, "RAW", ()) for p in source.path.parent.glob(pattern))
+    beside = (
+        ()
+        if source.member
+        else tuple(
+            p for pattern in getattr(module, "RAW", ()) for p in source.path.parent.glob(pattern)
+        )
+    )
     return tuple(sorted({source.path, *beside}))

@@ -1,4 +1,6 @@
-"""Run one stage once: take the lock, reuse what is already right, else compute, then record how it was made."""
+"""Run one stage once: take the lock, reuse what is already right, else compute, then record how
+it was made.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Context:
         wait: wait for another writer of the same artefact; False gives up at once.
         progress: receives progress.
         tell: receives one line for people.
-        max_memory: bytes that the whole process should keep to, where a stage can; None: no limit. No byte of an artefact depends on it.
+        max_memory: bytes that the whole process should keep to, where a stage can; None: no limit.
+            No byte of an artefact depends on it.
     """
 
     params: Params
@@ -45,7 +48,9 @@ class Context:
     def asked(self, section: str) -> Any:
         """Return a section of the parameters as plain values, such as `split` or `methods.taam`."""
         name, _, plugin = section.partition(".")
-        value = (self.params.tree.get(name) or {}).get(plugin) if plugin else self.params.section(name)
+        value = (
+            (self.params.tree.get(name) or {}).get(plugin) if plugin else self.params.section(name)
+        )
         return artefacts.strict(canonical(value))
 
 
@@ -60,7 +65,8 @@ class Job:
         inputs: files it reads; each with the command that makes it.
         outputs: files it writes; the first carries the lock and the sidecar.
         code: sub-packages and modules whose source its bytes depend on.
-        asked: the sections of the parameter file that it was made from, as asked for (`as_released`, `auto` unresolved).
+        asked: the sections of the parameter file that it was made from, as asked for
+            (`as_released`, `auto` unresolved).
         raw: raw data files behind it; they may be gone by the time the artefact is reused.
         flushes: its numbers are computed with subnormal ones flushed to zero.
     """
@@ -78,31 +84,42 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job: where its main artefact is, whether it was reused, and its recorded cost."""
+    """What became of a job: where its main artefact is, whether it was reused, and its recorded
+    cost.
+    """
 
     path: Path
     reused: bool
     record: dict[str, Any]
 
 
-def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | None],
-            done: Callable[[], None] = lambda: None) -> Outcome:
+def execute(
+    context: Context,
+    job: Job,
+    compute: Callable[[], dict[str, Any] | None],
+    done: Callable[[], None] = lambda: None,
+) -> Outcome:
     """Make the outputs of `job`, or reuse them.
 
-    An output is reused when its sidecar records the same parameters, the same input checksums and the same source code, and
-    the output itself is still the file that was recorded.
+    An output is reused when its sidecar records the same parameters, the same input checksums and
+    the same source code, and the output itself is still the file that was recorded.
 
     Args:
-        compute: writes all outputs atomically; may return extra facts for the sidecar. A fact `cost` replaces what was measured here,
-            where the work was done elsewhere.
+        compute: writes all outputs atomically; may return extra facts for the sidecar. A fact
+            `cost` replaces what was measured here, where the work was done elsewhere.
         done: runs once the sidecar is there, for what may be thrown away only then.
     """
     for path, made_by in job.inputs:
         if not path.is_file():
-            raise TaamctlError(f"{job.stage} needs {path}, which is not there", f"make it with: {made_by}")
+            raise TaamctlError(
+                f"{job.stage} needs {path}, which is not there", f"make it with: {made_by}"
+            )
     _tell_stale_inputs(context, job)
     main = job.outputs[0]
-    if not os.access(main.parent, os.W_OK) and (kept := _reusable(context, job, key_of(context, job))) is not None:
+    if (
+        not os.access(main.parent, os.W_OK)
+        and (kept := _reusable(context, job, key_of(context, job))) is not None
+    ):
         return kept  # a folder that cannot be written is still good for reading
     with writing(main, wait=context.wait, tell=context.tell):
         for output in job.outputs:
@@ -114,23 +131,36 @@ def execute(context: Context, job: Job, compute: Callable[[], dict[str, Any] | N
         clock = provenance.Clock()
         with subnormals.flushed() if job.flushes else nullcontext():
             facts, machine = dict(compute() or {}), provenance.machine()
-        record: dict[str, Any] = {"stage": job.stage, "label": job.label, "key": key, "asked": _asked(job),
-                                  "raw": {str(path): provenance.stamp(path) for path in job.raw},
-                                  "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
-                                  "cost": {**clock.read(), **facts.pop("cost", {})}, "versions": provenance.versions(),
-                                  "machine": machine, "facts": facts}
+        record: dict[str, Any] = {
+            "stage": job.stage,
+            "label": job.label,
+            "key": key,
+            "asked": _asked(job),
+            "raw": {str(path): provenance.stamp(path) for path in job.raw},
+            "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
+            "cost": {**clock.read(), **facts.pop("cost", {})},
+            "versions": provenance.versions(),
+            "machine": machine,
+            "facts": facts,
+        }
         artefacts.write_json(provenance.sidecar_of(main), record)
         done()
         cost = record["cost"]
-        context.tell(f"{job.stage} {job.label}: wrote {main} in {cost['wall_s']:.1f} s "
-                     f"({cost['cpu_s']:.1f} s of CPU, process peak {cost['peak_memory_mib']:.0f} MiB)")
+        context.tell(
+            f"{job.stage} {job.label}: wrote {main} in {cost['wall_s']:.1f} s "
+            f"({cost['cpu_s']:.1f} s of CPU, process peak {cost['peak_memory_mib']:.0f} MiB)"
+        )
         return Outcome(main, False, record)
 
 
 def is_current(context: Context, job: Job) -> bool:
     """Tell whether `execute` would reuse the outputs of `job`, whose inputs are there."""
     record = _recorded(job.outputs[0])
-    return not context.force and record is not None and _still_right(record, key_of(context, job), job.outputs)
+    return (
+        not context.force
+        and record is not None
+        and _still_right(record, key_of(context, job), job.outputs)
+    )
 
 
 def _reusable(context: Context, job: Job, key: dict[str, Any]) -> Outcome | None:
@@ -138,21 +168,34 @@ def _reusable(context: Context, job: Job, key: dict[str, Any]) -> Outcome | None
     record = _recorded(main)
     if context.force or record is None or not _still_right(record, key, job.outputs):
         return None
-    changed = [f"{name} {old}" for name, old in record.get("versions", {}).items() if provenance.versions().get(name) != old]
+    changed = [
+        f"{name} {old}"
+        for name, old in record.get("versions", {}).items()
+        if provenance.versions().get(name) != old
+    ]
     made_with = f"; it was made with {', '.join(changed)}" if changed else ""
-    context.tell(f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match{made_with})")
+    context.tell(
+        f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match{made_with})"
+    )
     return Outcome(main, True, record)
 
 
 def key_of(context: Context, job: Job) -> dict[str, Any]:
-    """Return what an artefact is tied to: parameters, checksums of inputs and raw data, source code, the rule for subnormal numbers."""
+    """Return what an artefact is tied to: parameters, checksums of inputs and raw data, source
+    code, the rule for subnormal numbers.
+    """
     inputs = {}
     for path, _ in job.inputs:
         known = (_recorded(path) or {}).get("outputs", {}).get(path.name)
         inputs[_name(context, path)] = provenance.digest_of(path, known)
     stamps = (_recorded(job.outputs[0]) or {}).get("raw", {})
     raw = {path.name: provenance.digest_of(path, stamps.get(str(path))) for path in job.raw}
-    key = {"params": artefacts.strict(canonical(job.params)), "inputs": inputs, "raw": raw, "code": provenance.code_digest(job.code)}
+    key = {
+        "params": artefacts.strict(canonical(job.params)),
+        "inputs": inputs,
+        "raw": raw,
+        "code": provenance.code_digest(job.code),
+    }
     return {**key, "subnormals": subnormals.RULE} if job.flushes else key
 
 
@@ -170,7 +213,9 @@ def _asked(job: Job) -> dict[str, Any]:
 
 
 def _tell_stale_inputs(context: Context, job: Job) -> None:
-    """Say which inputs were made with other parameters than those of this call: a single stage does not remake them."""
+    """Say which inputs were made with other parameters than those of this call: a single stage
+    does not remake them.
+    """
     if job.stage == "report":  # it puts different settings side by side, and names them itself
         return
     for path, _ in job.inputs:
@@ -178,9 +223,16 @@ def _tell_stale_inputs(context: Context, job: Job) -> None:
         for section, old in (_recorded(path) or {}).get("asked", {}).items():
             now = context.asked(section)
             if isinstance(now, dict) and isinstance(old, dict):
-                what += [f"{section}.{k} {old[k]} (now {now.get(k)})" for k in old if now.get(k) != old[k]]
+                what += [
+                    f"{section}.{k} {old[k]} (now {now.get(k)})"
+                    for k in old
+                    if now.get(k) != old[k]
+                ]
         if what:
-            context.tell(f"note: {path} was made with {', '.join(what)}; taamctl run remakes what is upstream")
+            context.tell(
+                f"note: {path} was made with {', '.join(what)}; taamctl run remakes what is "
+                "upstream"
+            )
 
 
 def _recorded(path: Path) -> dict[str, Any] | None:
@@ -189,15 +241,23 @@ def _recorded(path: Path) -> dict[str, Any] | None:
         record = artefacts.read_json(provenance.sidecar_of(path))
     except (TaamctlError, OSError):
         return None
-    whole = isinstance(record, dict) and all(isinstance(record.get(k), dict) for k in ("key", "outputs", "asked", "raw", "cost"))
+    whole = isinstance(record, dict) and all(
+        isinstance(record.get(k), dict) for k in ("key", "outputs", "asked", "raw", "cost")
+    )
     return record if whole else None
 
 
 def _still_right(record: dict[str, Any], key: dict[str, Any], outputs: tuple[Path, ...]) -> bool:
-    if record["key"] != key and not (not key["raw"] and {**record["key"], "raw": {}} == key):  # raw data may be gone by now
+    if record["key"] != key and not (
+        not key["raw"] and {**record["key"], "raw": {}} == key
+    ):  # raw data may be gone by now
         return False
     for output in outputs:
         known = record["outputs"].get(output.name)
-        if known is None or not output.is_file() or provenance.digest_of(output, known) != known["sha256"]:
+        if (
+            known is None
+            or not output.is_file()
+            or provenance.digest_of(output, known) != known["sha256"]
+        ):
             return False
     return True

@@ -1,4 +1,6 @@
-"""Where every artefact lies: one path from (stage, dataset, method, seed), one command that makes it."""
+"""Where every artefact lies: one path from (stage, dataset, method, seed), one command that
+makes it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,13 @@ from pathlib import Path
 
 STAGES = ("split", "precompute", "train", "infer", "eval", "report")
 PER_SEED = ("train", "infer", "eval")
-FILES = {"split": ("split.h5",), "precompute": ("features.h5",), "train": ("train.h5",), "infer": ("infer.h5",),
-         "eval": ("eval.json", "metrics.json", "curve.csv", "task_id.csv")}
+FILES = {
+    "split": ("split.h5",),
+    "precompute": ("features.h5",),
+    "train": ("train.h5",),
+    "infer": ("infer.h5",),
+    "eval": ("eval.json", "metrics.json", "curve.csv", "task_id.csv"),
+}
 
 
 @dataclass(frozen=True)
@@ -17,8 +24,8 @@ class Layout:
 
     Attributes:
         root: the folder.
-        base: a tree whose artefacts of the stages `borrowed` are used instead of own ones: what a change of later parameters leaves
-            as it is.
+        base: a tree whose artefacts of the stages `borrowed` are used instead of own ones: what a
+            change of later parameters leaves as it is.
         made_by: the command that makes the whole tree, where it is not the stages' own verbs.
     """
 
@@ -44,7 +51,9 @@ class Layout:
         return self.files(stage, dataset, method, seed)[0]
 
     def checkpoints(self, dataset: str, method: str, seed: int) -> Path:
-        """Return the folder of an unfinished training run: outside what DVC deletes before it runs a stage."""
+        """Return the folder of an unfinished training run: outside what DVC deletes before it
+        runs a stage.
+        """
         return self.root / ".checkpoints" / dataset / method / f"seed-{seed}"
 
     def command(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> str:

@@ -14,7 +14,9 @@ from taamctl.core.errors import TaamctlError, explain_os_error
 
 @contextmanager
 def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[None]:
-    """Hold the writer's lock of `path` for the body. The kernel frees it when the process dies, however it dies.
+    """Hold the writer's lock of `path` for the body.
+
+    The kernel frees it when the process dies, however it dies.
 
     Args:
         path: the artefact; the lock lies beside it as `.<name>.lock`.
@@ -22,7 +24,8 @@ def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[
         tell: receives one line when this process has to wait.
 
     Raises:
-        TaamctlError: another process holds the lock and `wait` is False, or the folder cannot be written.
+        TaamctlError: another process holds the lock and `wait` is False, or the folder cannot be
+            written.
     """
     import fcntl
 
@@ -38,12 +41,21 @@ def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[
         except BlockingIOError:
             owner = _owner(lock)
             if not wait:
-                raise TaamctlError(f"{path} is being written by {owner}", "wait for it to end, or leave out --no-wait") from None
+                raise TaamctlError(
+                    f"{path} is being written by {owner}",
+                    "wait for it to end, or leave out --no-wait",
+                ) from None
             tell(f"{path} is being written by {owner}; waiting")
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         try:
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": os.uname().nodename, "since": time.time()}).encode(), 0)
+            os.pwrite(
+                descriptor,
+                json.dumps(
+                    {"pid": os.getpid(), "host": os.uname().nodename, "since": time.time()}
+                ).encode(),
+                0,
+            )
         except OSError as error:
             raise explain_os_error(error, path) from None
         yield
@@ -54,6 +66,9 @@ def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[
 def _owner(lock: Path) -> str:
     try:
         who = json.loads(lock.read_text())
-        return f"process {who['pid']} on {who['host']} since {time.strftime('%H:%M:%S', time.localtime(who['since']))}"
+        return (
+            f"process {who['pid']} on {who['host']} since "
+            f"{time.strftime('%H:%M:%S', time.localtime(who['since']))}"
+        )
     except (OSError, ValueError, KeyError):
         return "another process"

@@ -14,8 +14,14 @@ from taamctl.runtime.artefacts import Artefact, Writer
 State = Mapping[str, Array]
 
 
-def fill(writer: Writer, info: StreamInfo, facts: Mapping[str, Any], shared: State, stage: Callable[[int], tuple[State, Array] | None],
-         epochs: int) -> None:
+def fill(
+    writer: Writer,
+    info: StreamInfo,
+    facts: Mapping[str, Any],
+    shared: State,
+    stage: Callable[[int], tuple[State, Array] | None],
+    epochs: int,
+) -> None:
     """Write a trained method.
 
     Args:
@@ -32,16 +38,24 @@ def fill(writer: Writer, info: StreamInfo, facts: Mapping[str, Any], shared: Sta
     for t in range(info.num_tasks):
         made = stage(t)
         if made is not None:
-            losses[t, :len(made[1])] = made[1]
+            losses[t, : len(made[1])] = made[1]
             for name, array in made[0].items():
                 writer.put(f"stages/{t:02d}/{name}", array)
     writer.put("loss", losses)
 
 
 def read(artefact: Artefact) -> tuple[State, list[State]]:
-    """Return what `fill` wrote: shared arrays, and one state per stage (empty where the stage has no model)."""
+    """Return what `fill` wrote: shared arrays, and one state per stage (empty where the stage
+    has no model).
+    """
 
     def folder(below: str) -> State:
-        return {p.removeprefix(f"{below}/"): artefact.read(p) for p in artefact.paths(below)} if artefact.has(below) else {}
+        return (
+            {p.removeprefix(f"{below}/"): artefact.read(p) for p in artefact.paths(below)}
+            if artefact.has(below)
+            else {}
+        )
 
-    return folder("shared"), [folder(f"stages/{t:02d}") for t in range(artefact.shape("stream/bounds")[0])]
+    return folder("shared"), [
+        folder(f"stages/{t:02d}") for t in range(artefact.shape("stream/bounds")[0])
+    ]

@@ -1,4 +1,7 @@
-"""params.yaml -> frozen dataclasses. Every fault of the file is reported at once, with file, key, value and a suggestion."""
+"""params.yaml -> frozen dataclasses.
+
+Every fault of the file is reported at once, with file, key, value and a suggestion.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from typing import Any
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 
-# The sections of params.yaml that a stage or the whole run reads. The classes live beside the code that they steer.
+# The sections of params.yaml that a stage or the whole run reads. The classes live beside the code
+# that they steer.
 SECTIONS = {
     "run": "taamctl.runtime.run_params:RunParams",
     "split": "taamctl.stream.params:SplitParams",
@@ -29,8 +33,12 @@ SECTIONS = {
     "report": "taamctl.report.params:ReportParams",
 }
 PLUGIN_SECTIONS = ("datasets", "methods")
-BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {"ge": (">=", operator.ge), "gt": (">", operator.gt),
-                                                              "le": ("<=", operator.le), "lt": ("<", operator.lt)}
+BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "ge": (">=", operator.ge),
+    "gt": (">", operator.gt),
+    "le": ("<=", operator.le),
+    "lt": ("<", operator.lt),
+}
 PACKAGED = Path(__file__).resolve().parent.parent / "params.yaml"
 
 
@@ -38,7 +46,10 @@ def locate(option: Path | None) -> tuple[Path, bool]:
     """Return the parameter file to use and whether it is the packaged default."""
     if option is not None:
         if not option.is_file():
-            raise TaamctlError(f"no parameter file {option}", "pass --params FILE, or leave it out to use the packaged default")
+            raise TaamctlError(
+                f"no parameter file {option}",
+                "pass --params FILE, or leave it out to use the packaged default",
+            )
         return option, False
     here = Path("params.yaml")
     return (here, False) if here.is_file() else (PACKAGED, True)
@@ -61,14 +72,18 @@ def read(path: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise TaamctlError(f"{path} is not UTF-8 text") from None
     if not isinstance(tree, dict):
-        raise TaamctlError(f"{path} holds no mapping of sections", f"it needs the sections {', '.join(SECTIONS)}")
+        raise TaamctlError(
+            f"{path} holds no mapping of sections", f"it needs the sections {', '.join(SECTIONS)}"
+        )
     for override in overrides:
         set_value(tree, override)
     return tree
 
 
 def _strict_loader() -> Any:
-    """Return a safe YAML loader that refuses a key given twice, as DVC's does; plain YAML would take the last."""
+    """Return a safe YAML loader that refuses a key given twice, as DVC's does; plain YAML would
+    take the last.
+    """
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -78,8 +93,16 @@ def _strict_loader() -> Any:
         keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
         for at, key in enumerate(keys):
             if key in keys[:at]:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
-        return dict(zip(keys, (loader.construct_object(value, deep=True) for _, value in node.value), strict=True))
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", node.start_mark
+                )
+        return dict(
+            zip(
+                keys,
+                (loader.construct_object(value, deep=True) for _, value in node.value),
+                strict=True,
+            )
+        )
 
     Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
     return Loader
@@ -99,16 +122,22 @@ def set_value(tree: dict[str, Any], override: str) -> None:
     for name in parents:
         node = node.get(name) if isinstance(node, dict) else None
     if not equals:
-        raise TaamctlError(f"--set {override}: no value", "write it as section.key=value, such as train.lr=0.01")
+        raise TaamctlError(
+            f"--set {override}: no value", "write it as section.key=value, such as train.lr=0.01"
+        )
     if not isinstance(node, dict) or last not in node:
         known = sorted(_leaves(tree))
         near = difflib.get_close_matches(key.strip(), known, n=1)
-        raise TaamctlError(f"--set {override}: no such parameter",
-                           f"did you mean {near[0]}=...?" if near else "write it as section.key=value")
+        raise TaamctlError(
+            f"--set {override}: no such parameter",
+            f"did you mean {near[0]}=...?" if near else "write it as section.key=value",
+        )
     try:
         node[last] = yaml.safe_load(text)
     except yaml.YAMLError:
-        raise TaamctlError(f"--set {override}: {text!r} is no YAML value", "write it as section.key=value") from None
+        raise TaamctlError(
+            f"--set {override}: {text!r} is no YAML value", "write it as section.key=value"
+        ) from None
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
@@ -138,30 +167,40 @@ class Params:
         return value
 
     def plugin(self, kind: str, name: str, cls: type[Any] | None) -> Any:
-        """Return the section of a method or data set, such as `methods.taam`; None for a plug-in without parameters."""
+        """Return the section of a method or data set, such as `methods.taam`; None for a plug-in
+        without parameters.
+        """
         faults: list[str] = []
         value = _bind_plugin(cls, self.tree[kind].get(name), f"{kind}.{name}", faults)
         raise_faults(self.source, faults)
         return value
 
 
-def check(source: str, tree: Mapping[str, Any], plugins: Mapping[str, Mapping[str, type[Any] | None]]) -> Params:
+def check(
+    source: str, tree: Mapping[str, Any], plugins: Mapping[str, Mapping[str, type[Any] | None]]
+) -> Params:
     """Check a whole parameter tree and report all its faults together.
 
     Args:
-        plugins: for `datasets` and `methods`, the plug-ins that the run needs, each with its parameter class or None.
+        plugins: for `datasets` and `methods`, the plug-ins that the run needs, each with its
+            parameter class or None.
     """
     faults: list[str] = []
     for name in tree:
         if name not in SECTIONS and name not in PLUGIN_SECTIONS:
             faults.append(_unknown(str(name), "", [*SECTIONS, *PLUGIN_SECTIONS]))
-    bound = {name: bind(_load_class(target), tree.get(name), name, faults) for name, target in SECTIONS.items()}
+    bound = {
+        name: bind(_load_class(target), tree.get(name), name, faults)
+        for name, target in SECTIONS.items()
+    }
     for kind in PLUGIN_SECTIONS:
         if not isinstance(tree.get(kind), Mapping):
             faults.append(f"{kind}: {tree.get(kind)!r} is no mapping of plug-ins to their sections")
             continue
         known = registry.names(f"taamctl.{kind}")
-        faults.extend(_unknown(str(name), f"{kind}.", known) for name in tree[kind] if name not in known)
+        faults.extend(
+            _unknown(str(name), f"{kind}.", known) for name in tree[kind] if name not in known
+        )
         for name, cls in plugins.get(kind, {}).items():
             _bind_plugin(cls, tree[kind].get(name), f"{kind}.{name}", faults)
     faults.extend(_cross_faults(bound))
@@ -172,8 +211,16 @@ def check(source: str, tree: Mapping[str, Any], plugins: Mapping[str, Mapping[st
 def _cross_faults(bound: Mapping[str, Any]) -> Iterable[str]:
     """Yield what is wrong between sections: found here, not after training."""
     infer, pre = bound["infer"], bound["precompute"]
-    if infer is not None and pre is not None and infer.profile in ("amp", "as_published") and max(infer.hops) > pre.max_hop:
-        yield f"infer.hops: hop {max(infer.hops)} is beyond precompute.max_hop {pre.max_hop}; raise the latter"
+    if (
+        infer is not None
+        and pre is not None
+        and infer.profile in ("amp", "as_published")
+        and max(infer.hops) > pre.max_hop
+    ):
+        yield (
+            f"infer.hops: hop {max(infer.hops)} is beyond precompute.max_hop {pre.max_hop}; "
+            "raise the latter"
+        )
 
 
 def _bind_plugin(cls: type[Any] | None, values: Any, where: str, faults: list[str]) -> Any:
@@ -181,9 +228,14 @@ def _bind_plugin(cls: type[Any] | None, values: Any, where: str, faults: list[st
     if cls is not None:
         return bind(cls, values, where, faults)
     if values is not None and not isinstance(values, Mapping):
-        faults.append(f"{where}: {values!r} is no mapping; write {{}} where there is nothing to set")
+        faults.append(
+            f"{where}: {values!r} is no mapping; write {{}} where there is nothing to set"
+        )
         return None
-    faults.extend(_unknown(str(key), f"{where}.", ("none: this plug-in has no parameters",)) for key in values or ())
+    faults.extend(
+        _unknown(str(key), f"{where}.", ("none: this plug-in has no parameters",))
+        for key in values or ()
+    )
     return None
 
 
@@ -191,7 +243,9 @@ def raise_faults(source: str, faults: list[str]) -> None:
     """Raise one error for all faults found in `source`."""
     if faults:
         head = f"{source}: {len(faults)} fault{'s' if len(faults) > 1 else ''}"
-        raise TaamctlError("\n  ".join([head, *faults]), "every key is explained by a comment in params.yaml")
+        raise TaamctlError(
+            "\n  ".join([head, *faults]), "every key is explained by a comment in params.yaml"
+        )
 
 
 def _load_class(target: str) -> type[Any]:
@@ -203,13 +257,19 @@ def _load_class(target: str) -> type[Any]:
 def _unknown(key: str, where: str, known: Iterable[str]) -> str:
     known = list(known)
     near = difflib.get_close_matches(key, known, n=1)
-    return f"{where}{key}: unknown key" + (f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}")
+    return f"{where}{key}: unknown key" + (
+        f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
+    )
 
 
 def bind(cls: type[Any], values: Any, where: str, faults: list[str]) -> Any:
-    """Build the dataclass `cls` from a mapping; append what is wrong to `faults` and return None where anything is."""
+    """Build the dataclass `cls` from a mapping; append what is wrong to `faults` and return None
+    where anything is.
+    """
     if not isinstance(values, Mapping):
-        faults.append(f"{where}: section missing" if values is None else f"{where}: {values!r} is no mapping")
+        faults.append(
+            f"{where}: section missing" if values is None else f"{where}: {values!r} is no mapping"
+        )
         return None
     hints = typing.get_type_hints(cls)
     fields = {f.name: f for f in dataclasses.fields(cls)}
@@ -241,7 +301,10 @@ def recorded(cls: type[Any] | None, values: Any, path: Path, made_by: str) -> An
     faults: list[str] = []
     made = bind(cls, values, "recorded", faults)
     if faults:
-        raise TaamctlError(f"{path} was made by another version, with other parameters: {faults[0]}", f"make it again with: {made_by}")
+        raise TaamctlError(
+            f"{path} was made by another version, with other parameters: {faults[0]}",
+            f"make it again with: {made_by}",
+        )
     return made
 
 
@@ -260,7 +323,9 @@ def _convert(kind: Any, value: Any, where: str, meta: Mapping[str, Any], faults:
         faults.append(f"{where}: {value!r} is not one of {', '.join(map(str, choices))}{hint}")
     for name, bound in bounds.items():
         sign, holds = BOUNDS[name]
-        if made is not None and not all(holds(v, bound) for v in (made if isinstance(made, tuple) else (made,))):
+        if made is not None and not all(
+            holds(v, bound) for v in (made if isinstance(made, tuple) else (made,))
+        ):
             faults.append(f"{where}: {value!r} must be {sign} {bound}")
     return made
 
@@ -281,7 +346,9 @@ def _coerce(kind: Any, value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise TypeError
         if args[0] is int:  # JSON, which artefacts record their parameters in, has text as keys
-            value = {int(k) if isinstance(k, str) and k.isdecimal() else k: v for k, v in value.items()}
+            value = {
+                int(k) if isinstance(k, str) and k.isdecimal() else k: v for k, v in value.items()
+            }
         return {_coerce(args[0], k): _coerce(args[1], v) for k, v in sorted(value.items())}
     if kind is bool or isinstance(value, bool):
         if kind is not bool or not isinstance(value, bool):
@@ -317,7 +384,10 @@ def kind_name(kind: Any) -> str:
 
 
 def canonical(value: Any) -> Any:
-    """Return a JSON-ready copy: dataclasses to mappings, tuples to lists, keys to text. Equal parameters give equal copies."""
+    """Return a JSON-ready copy: dataclasses to mappings, tuples to lists, keys to text.
+
+    Equal parameters give equal copies.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: canonical(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -1,4 +1,7 @@
-"""The sidecar: what made an artefact, on which machine, how long it took. It is never part of an artefact's own bytes."""
+"""The sidecar: what made an artefact, on which machine, how long it took.
+
+It is never part of an artefact's own bytes.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,17 @@ def sha256(path: Path) -> str:
 
 
 def stamp(path: Path) -> dict[str, Any]:
-    """Return a file's sha256, and the size and modification time that let a later run trust it without reading it."""
+    """Return a file's sha256, and the size and modification time that let a later run trust it
+    without reading it.
+    """
     before = path.stat()
     return {"sha256": sha256(path), "size": before.st_size, "mtime_ns": before.st_mtime_ns}
 
 
 def digest_of(path: Path, known: dict[str, Any] | None = None) -> str:
-    """Return a file's sha256, from its recorded stamp where size and modification time still agree."""
+    """Return a file's sha256, from its recorded stamp where size and modification time still
+    agree.
+    """
     if known is not None:
         now = path.stat()
         if known.get("size") == now.st_size and known.get("mtime_ns") == now.st_mtime_ns:
@@ -58,11 +65,13 @@ def versions() -> dict[str, str]:
 
 @cache
 def code_digest(packages: tuple[str, ...]) -> str:
-    """Return a sha256 over the source files of sub-packages or modules of taamctl, given by path inside it.
+    """Return a sha256 over the source files of sub-packages or modules of taamctl, given by path
+    inside it.
 
     Args:
-        packages: such as `("core", "stream", "datasets/photo.py", "stages/split.py")`. A plug-in of another package is named as
-            one of ours, `methods/<name>.py`; its files are found where they are, and count by name and content alone.
+        packages: such as `("core", "stream", "datasets/photo.py", "stages/split.py")`. A plug-in of
+            another package is named as one of ours, `methods/<name>.py`; its files are found where
+            they are, and count by name and content alone.
     """
     digest = hashlib.sha256()
     for name in packages:
@@ -76,19 +85,28 @@ def _files(name: str) -> list[Path]:
 
     folder, _, rest = name.partition("/")
     path = Path(__file__).resolve().parent.parent / name
-    if folder == "stages":  # the stage modules lie beside the package in a checkout, inside it in a wheel
+    if (
+        folder == "stages"
+    ):  # the stage modules lie beside the package in a checkout, inside it in a wheel
         found = importlib.util.find_spec("taamctl.stages")
         if found is None or not found.submodule_search_locations:
-            raise RuntimeError("taamctl.stages is not importable: install the package (pip install .)")
+            raise RuntimeError(
+                "taamctl.stages is not importable: install the package (pip install .)"
+            )
         path = Path(next(iter(found.submodule_search_locations))) / rest
-    elif folder in ("methods", "datasets") and registry.is_outside(f"taamctl.{folder}", rest.removesuffix(".py")):
+    elif folder in ("methods", "datasets") and registry.is_outside(
+        f"taamctl.{folder}", rest.removesuffix(".py")
+    ):
         return list(registry.sources(f"taamctl.{folder}", rest.removesuffix(".py")))
     return sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
 def cpu_seconds() -> float:
     """Return the CPU time of this process and its ended children, in seconds."""
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    own, children = (
+        resource.getrusage(resource.RUSAGE_SELF),
+        resource.getrusage(resource.RUSAGE_CHILDREN),
+    )
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
@@ -106,12 +124,17 @@ class Clock:
 
     def read(self) -> dict[str, float]:
         """Return seconds since construction, and the process's peak memory."""
-        return {"wall_s": round(time.perf_counter() - self.wall, 3), "cpu_s": round(cpu_seconds() - self.cpu, 3),
-                "peak_memory_mib": round(peak_memory_mib(), 1)}
+        return {
+            "wall_s": round(time.perf_counter() - self.wall, 3),
+            "cpu_s": round(cpu_seconds() - self.cpu, 3),
+            "peak_memory_mib": round(peak_memory_mib(), 1),
+        }
 
 
 def machine() -> dict[str, Any]:
-    """Return what the machine is: system, processor count, thread variables, and the torch device and threads if torch is loaded."""
+    """Return what the machine is: system, processor count, thread variables, and the torch
+    device and threads if torch is loaded.
+    """
     found: dict[str, Any] = {"system": platform.platform(), "cpus": os.cpu_count()}
     torch = sys.modules.get("torch")
     if torch is not None:

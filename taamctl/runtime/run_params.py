@@ -14,9 +14,15 @@ class RunParams:
 
     datasets: tuple[str, ...] = param("data sets, by name (`taamctl data list`)")
     methods: tuple[str, ...] = param("methods, by name")
-    seeds: tuple[int, ...] = param("base seeds; each gives its own backbone, modulators and heads", ge=0)
+    seeds: tuple[int, ...] = param(
+        "base seeds; each gives its own backbone, modulators and heads", ge=0
+    )
 
     def __post_init__(self) -> None:
-        for name, values in (("datasets", self.datasets), ("methods", self.methods), ("seeds", self.seeds)):
+        for name, values in (
+            ("datasets", self.datasets),
+            ("methods", self.methods),
+            ("seeds", self.seeds),
+        ):
             if not values or len(set(values)) < len(values):
                 raise TaamctlError(f"{name} {list(values)} must name at least one, and none twice")

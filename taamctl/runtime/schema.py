@@ -1,7 +1,8 @@
-"""Every artefact kind in one table: it drives the writer, the reader, `taamctl inspect` and the README section.
+"""Every artefact kind in one table: it drives the writer, the reader, `taamctl inspect` and the
+README section.
 
-A path may hold `{task}` (two digits or more) and `{part}` (train, val, test). Dimension letters are those of the README:
-N nodes of the group, E edges, F features, C classes, T tasks, J hops.
+A path may hold `{task}` (two digits or more) and `{part}` (train, val, test). Dimension letters are
+those of the README: N nodes of the group, E edges, F features, C classes, T tasks, J hops.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """One HDF5 data set of an artefact: its dtype, dimension labels and meaning; `optional` where a switch decides."""
+    """One HDF5 data set of an artefact: its dtype, dimension labels and meaning; `optional`
+    where a switch decides.
+    """
 
     dtype: str
     dims: tuple[str, ...]
@@ -21,7 +24,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of artefact: its version and entries. `open_entries` admits further ones (a method's own state)."""
+    """One kind of artefact: its version and entries.
+
+    `open_entries` admits further ones (a method's own state).
+    """
 
     version: int
     doc: str
@@ -32,101 +38,274 @@ class Kind:
 GROUP = "tasks/{task}/{part}/"
 
 KINDS: dict[str, Kind] = {
-    "graph": Kind(1, "a graph of one's own, `data/<name>.h5`: what `split` and `precompute` read", {
-        "adjacency/indptr": Entry("int64", ("N+1",), "edges as imported: row v holds the nodes u with an edge u -> v"),
-        "adjacency/indices": Entry("int32", ("E",), "sending nodes, increasing inside a row, none twice"),
-        "features/dense": Entry("float32", ("N", "F"), "features, where they are dense", optional=True),
-        "features/indptr": Entry("int64", ("N+1",), "features as CSR: row pointer", optional=True),
-        "features/indices": Entry("int32", ("nnz",), "features as CSR: feature ids", optional=True),
-        "features/data": Entry("float32", ("nnz",), "features as CSR: values; left out where all are 1", optional=True),
-        "features/name": Entry("str", ("F",), "names of the features, by which a bank matches them", optional=True),
-        "labels": Entry("int64", ("N",), "class id in 0..C-1; -1: unlabelled"),
-        "classes/name": Entry("str", ("C",), "class names, in label order"),
-        "given/arrival": Entry("int64", ("C",), "the task that every class arrives with", optional=True),
-        "given/part": Entry("int8", ("N",), "0 train, 1 val, 2 test; -1: none given", optional=True),
-        "given/time": Entry("float64", ("N",), "when a node appeared; NaN: unknown", optional=True),
-        "given/node_id": Entry("str", ("N",), "the nodes' names in the source", optional=True),
-        "notes": Entry("str", ("note",), "what importing had to say about the raw data", optional=True),
-    }),
-    "split": Kind(3, "task stream, parts and the edges inside every (task, part)", {
-        "classes/label": Entry("int64", ("C",), "the data set's label id of every class, in stream order"),
-        "classes/name": Entry("str", ("C",), "class names, in stream order"),
-        "classes/count": Entry("int64", ("C", "part"), "nodes per class in train, val, test"),
-        "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
-        "stream/offset": Entry("int64", ("T*3+1",), "row range of every (task, part), tasks first, in one grouped numbering"),
-        "nodes/orig_id": Entry("int64", ("N",), "node id in the data set's documented order; rows grouped by (task, part)"),
-        "nodes/y": Entry("int64", ("N",), "stream class id"),
-        "edges/indptr": Entry("int64", ("N+1",), "block-diagonal adjacency: row v holds the nodes that send to v, no self-loops "
-                                                 "added yet"),
-        "edges/indices": Entry("int32", ("E",), "sending nodes, in the grouped numbering"),
-        "mixed/indptr": Entry("int64", ("N+1",), "edges inside all tasks' val nodes, and inside all tasks' test nodes: the mixed query "
-                                                 "graphs; training rows are empty"),
-        "mixed/indices": Entry("int32", ("E",), "sending nodes, in the grouped numbering"),
-        "account/table": Entry("int64", ("T*3", "4"), "per (task, part): nodes, edges kept, self-loops among them, isolated nodes"),
-    }),
-    "precompute": Kind(2, "propagated features of every (task, part), each from its own induced subgraph alone", {
-        "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
-        "classes/name": Entry("str", ("C",), "class names, in stream order"),
-        GROUP + "orig_id": Entry("int64", ("N",), "node id in the data set's documented order"),
-        GROUP + "y": Entry("int64", ("N",), "stream class id"),
-        GROUP + "deg": Entry("float32", ("N",), "in-degree with the added self-loop"),
-        GROUP + "H": Entry("float32", ("N", "F"), "SGC features H = S^k X"),
-        GROUP + "spread": Entry("float32", ("N",), "S^k 1: how much mass a node receives"),
-        GROUP + "hop_mean": Entry("float32", ("J", "F"), "mean over the nodes of S^j X, j = 0..max_hop: every AMP profile follows"),
-        GROUP + "ls_mean": Entry("float32", ("2", "F"), "Laplacian-smoothing profile; row 0 with the trailing D^-1/2, row 1 without"),
-        GROUP + "x": Entry("float32", ("N", "F"), "raw features X, where at least half of the group's values are not 0", optional=True),
-        GROUP + "x_indptr": Entry("int64", ("N+1",), "X as CSR, where more are 0: row pointer", optional=True),
-        GROUP + "x_indices": Entry("int32", ("nnz",), "X as CSR: feature ids", optional=True),
-        GROUP + "x_data": Entry("float32", ("nnz",), "X as CSR: values", optional=True),
-        GROUP + "indptr": Entry("int64", ("N+1",), "edges inside the group, self-loops added: row pointer", optional=True),
-        GROUP + "indices": Entry("int32", ("E",), "edges inside the group: sending nodes, numbered inside the group", optional=True),
-    }),
-    "train": Kind(1, "what a method keeps of every task, and what the tasks share", {
-        "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
-        "loss": Entry("float32", ("T", "epoch"), "training loss; NaN where a stage is not trained"),
-    }, open_entries=True),
-    "checkpoint": Kind(1, "an unfinished training run, one file per learned task", {
-        "loss": Entry("float32", ("epoch",), "training loss of this task"),
-    }, open_entries=True),
-    "infer": Kind(2, "task-ID decisions and the predictions that follow from them", {
-        "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
-        "classes/name": Entry("str", ("C",), "class names, in stream order"),
-        "{part}/y": Entry("int64", ("N",), "true stream class ids, rows grouped by task"),
-        "{part}/task": Entry("int64", ("N",), "true task of every row (used by eval only)"),
-        "{part}/decision": Entry("int64", ("stage", "T"), "task chosen at a stage for the query graph of a task; -1: not seen yet"),
-        "{part}/similarity": Entry("float32", ("stage", "T", "T"), "similarity to every prototype; NaN where not compared"),
-        "{part}/margin": Entry("float32", ("stage", "T"), "best minus second-best similarity; NaN with fewer than two candidates"),
-        "{part}/all_seen": Entry("int32", ("stage", "N"), "predicted class over all classes seen; -1: no prediction"),
-        "{part}/up_to_task": Entry("int32", ("stage", "N"), "predicted class up to the chosen task's last class"),
-        "{part}/task_only": Entry("int32", ("stage", "N"), "predicted class among the chosen task's classes"),
-        "{part}/grid": Entry("float64", ("routing",), "share of right task IDs after the last task by AMP and cosine, AMP and Euclid, "
-                                                      "LS and cosine, LS and Euclid: from the profiles alone"),
-        "{part}/legacy": Entry("int32", ("stage", "N"), "the final model's predicted class in the method's own scope, all_seen cut to "
-                                                        "the classes of a stage: what the released test pass evaluates; only to explain "
-                                                        "printed AF values"),
-    }),
-    "bank_shared": Kind(1, "what all tasks of a bank share, `shared-<generation>.h5`", {
-        "lift": Entry("float32", ("F", "random"), "random matrix of the router's node profiles"),
-        "probe": Entry("float32", ("probe", "F"), "random rows that every task's reference outputs are for"),
-        "features/name": Entry("str", ("F",), "names of the features, in the order in which all tasks have them", optional=True),
-    }, open_entries=True),
-    "bank_router": Kind(1, "the router of all tasks of a bank, solved from their sums, `router-<generation>.h5`", {
-        "weight": Entry("float32", ("P", "C"), "regression of node profiles on classes, in the order of the tasks"),
-        "mean": Entry("float64", ("C",), "mean of a class's own output over its training nodes"),
-        "deviation": Entry("float64", ("C",), "standard deviation of the same"),
-    }),
-    "bank_task": Kind(1, "one task of a bank, `tasks/<number>-<digest>.h5`", {
-        "classes/name": Entry("str", ("C",), "class names, in the order of the task's outputs"),
-        "bounds": Entry("int64", ("2",), "class ids [low, high) when it was learned"),
-        "nodes": Entry("int64", ("2",), "nodes it was learned on, and validation nodes it was calibrated on"),
-        "loss": Entry("float32", ("epoch",), "training loss"),
-        "hop_mean": Entry("float32", ("J", "F"), "mean over the training nodes of S^j X: every AMP prototype follows"),
-        "router/gram": Entry("float32", ("P*(P+1)/2",), "upper half of the weighted Gram matrix of the node profiles"),
-        "router/cross": Entry("float32", ("P", "C"), "mean profile per class"),
-        "unknown/quantiles": Entry("float64", ("quantile",), "how far validation nodes lie below the training mean of their class, in "
-                                                             "standard deviations: the quantiles 0, 0.01, ..., 1; NaN without such nodes"),
-        "reference/logits": Entry("float32", ("probe", "C"), "the task's outputs for the shared random rows"),
-    }, open_entries=True),
+    "graph": Kind(
+        1,
+        "a graph of one's own, `data/<name>.h5`: what `split` and `precompute` read",
+        {
+            "adjacency/indptr": Entry(
+                "int64", ("N+1",), "edges as imported: row v holds the nodes u with an edge u -> v"
+            ),
+            "adjacency/indices": Entry(
+                "int32", ("E",), "sending nodes, increasing inside a row, none twice"
+            ),
+            "features/dense": Entry(
+                "float32", ("N", "F"), "features, where they are dense", optional=True
+            ),
+            "features/indptr": Entry(
+                "int64", ("N+1",), "features as CSR: row pointer", optional=True
+            ),
+            "features/indices": Entry(
+                "int32", ("nnz",), "features as CSR: feature ids", optional=True
+            ),
+            "features/data": Entry(
+                "float32",
+                ("nnz",),
+                "features as CSR: values; left out where all are 1",
+                optional=True,
+            ),
+            "features/name": Entry(
+                "str", ("F",), "names of the features, by which a bank matches them", optional=True
+            ),
+            "labels": Entry("int64", ("N",), "class id in 0..C-1; -1: unlabelled"),
+            "classes/name": Entry("str", ("C",), "class names, in label order"),
+            "given/arrival": Entry(
+                "int64", ("C",), "the task that every class arrives with", optional=True
+            ),
+            "given/part": Entry(
+                "int8", ("N",), "0 train, 1 val, 2 test; -1: none given", optional=True
+            ),
+            "given/time": Entry(
+                "float64", ("N",), "when a node appeared; NaN: unknown", optional=True
+            ),
+            "given/node_id": Entry("str", ("N",), "the nodes' names in the source", optional=True),
+            "notes": Entry(
+                "str", ("note",), "what importing had to say about the raw data", optional=True
+            ),
+        },
+    ),
+    "split": Kind(
+        3,
+        "task stream, parts and the edges inside every (task, part)",
+        {
+            "classes/label": Entry(
+                "int64", ("C",), "the data set's label id of every class, in stream order"
+            ),
+            "classes/name": Entry("str", ("C",), "class names, in stream order"),
+            "classes/count": Entry("int64", ("C", "part"), "nodes per class in train, val, test"),
+            "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
+            "stream/offset": Entry(
+                "int64",
+                ("T*3+1",),
+                "row range of every (task, part), tasks first, in one grouped numbering",
+            ),
+            "nodes/orig_id": Entry(
+                "int64",
+                ("N",),
+                "node id in the data set's documented order; rows grouped by (task, part)",
+            ),
+            "nodes/y": Entry("int64", ("N",), "stream class id"),
+            "edges/indptr": Entry(
+                "int64",
+                ("N+1",),
+                "block-diagonal adjacency: row v holds the nodes that send to v, no self-loops "
+                "added yet",
+            ),
+            "edges/indices": Entry("int32", ("E",), "sending nodes, in the grouped numbering"),
+            "mixed/indptr": Entry(
+                "int64",
+                ("N+1",),
+                "edges inside all tasks' val nodes, and inside all tasks' test nodes: the mixed "
+                "query graphs; training rows are empty",
+            ),
+            "mixed/indices": Entry("int32", ("E",), "sending nodes, in the grouped numbering"),
+            "account/table": Entry(
+                "int64",
+                ("T*3", "4"),
+                "per (task, part): nodes, edges kept, self-loops among them, isolated nodes",
+            ),
+        },
+    ),
+    "precompute": Kind(
+        2,
+        "propagated features of every (task, part), each from its own induced subgraph alone",
+        {
+            "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
+            "classes/name": Entry("str", ("C",), "class names, in stream order"),
+            GROUP + "orig_id": Entry("int64", ("N",), "node id in the data set's documented order"),
+            GROUP + "y": Entry("int64", ("N",), "stream class id"),
+            GROUP + "deg": Entry("float32", ("N",), "in-degree with the added self-loop"),
+            GROUP + "H": Entry("float32", ("N", "F"), "SGC features H = S^k X"),
+            GROUP + "spread": Entry("float32", ("N",), "S^k 1: how much mass a node receives"),
+            GROUP + "hop_mean": Entry(
+                "float32",
+                ("J", "F"),
+                "mean over the nodes of S^j X, j = 0..max_hop: every AMP profile follows",
+            ),
+            GROUP + "ls_mean": Entry(
+                "float32",
+                ("2", "F"),
+                "Laplacian-smoothing profile; row 0 with the trailing D^-1/2, row 1 without",
+            ),
+            GROUP + "x": Entry(
+                "float32",
+                ("N", "F"),
+                "raw features X, where at least half of the group's values are not 0",
+                optional=True,
+            ),
+            GROUP + "x_indptr": Entry(
+                "int64", ("N+1",), "X as CSR, where more are 0: row pointer", optional=True
+            ),
+            GROUP + "x_indices": Entry("int32", ("nnz",), "X as CSR: feature ids", optional=True),
+            GROUP + "x_data": Entry("float32", ("nnz",), "X as CSR: values", optional=True),
+            GROUP + "indptr": Entry(
+                "int64",
+                ("N+1",),
+                "edges inside the group, self-loops added: row pointer",
+                optional=True,
+            ),
+            GROUP + "indices": Entry(
+                "int32",
+                ("E",),
+                "edges inside the group: sending nodes, numbered inside the group",
+                optional=True,
+            ),
+        },
+    ),
+    "train": Kind(
+        1,
+        "what a method keeps of every task, and what the tasks share",
+        {
+            "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
+            "loss": Entry(
+                "float32", ("T", "epoch"), "training loss; NaN where a stage is not trained"
+            ),
+        },
+        open_entries=True,
+    ),
+    "checkpoint": Kind(
+        1,
+        "an unfinished training run, one file per learned task",
+        {
+            "loss": Entry("float32", ("epoch",), "training loss of this task"),
+        },
+        open_entries=True,
+    ),
+    "infer": Kind(
+        2,
+        "task-ID decisions and the predictions that follow from them",
+        {
+            "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
+            "classes/name": Entry("str", ("C",), "class names, in stream order"),
+            "{part}/y": Entry("int64", ("N",), "true stream class ids, rows grouped by task"),
+            "{part}/task": Entry("int64", ("N",), "true task of every row (used by eval only)"),
+            "{part}/decision": Entry(
+                "int64",
+                ("stage", "T"),
+                "task chosen at a stage for the query graph of a task; -1: not seen yet",
+            ),
+            "{part}/similarity": Entry(
+                "float32",
+                ("stage", "T", "T"),
+                "similarity to every prototype; NaN where not compared",
+            ),
+            "{part}/margin": Entry(
+                "float32",
+                ("stage", "T"),
+                "best minus second-best similarity; NaN with fewer than two candidates",
+            ),
+            "{part}/all_seen": Entry(
+                "int32", ("stage", "N"), "predicted class over all classes seen; -1: no prediction"
+            ),
+            "{part}/up_to_task": Entry(
+                "int32", ("stage", "N"), "predicted class up to the chosen task's last class"
+            ),
+            "{part}/task_only": Entry(
+                "int32", ("stage", "N"), "predicted class among the chosen task's classes"
+            ),
+            "{part}/grid": Entry(
+                "float64",
+                ("routing",),
+                "share of right task IDs after the last task by AMP and cosine, AMP and Euclid, "
+                "LS and cosine, LS and Euclid: from the profiles alone",
+            ),
+            "{part}/legacy": Entry(
+                "int32",
+                ("stage", "N"),
+                "the final model's predicted class in the method's own scope, all_seen cut to "
+                "the classes of a stage: what the released test pass evaluates; only to explain "
+                "printed AF values",
+            ),
+        },
+    ),
+    "bank_shared": Kind(
+        1,
+        "what all tasks of a bank share, `shared-<generation>.h5`",
+        {
+            "lift": Entry(
+                "float32", ("F", "random"), "random matrix of the router's node profiles"
+            ),
+            "probe": Entry(
+                "float32", ("probe", "F"), "random rows that every task's reference outputs are for"
+            ),
+            "features/name": Entry(
+                "str",
+                ("F",),
+                "names of the features, in the order in which all tasks have them",
+                optional=True,
+            ),
+        },
+        open_entries=True,
+    ),
+    "bank_router": Kind(
+        1,
+        "the router of all tasks of a bank, solved from their sums, `router-<generation>.h5`",
+        {
+            "weight": Entry(
+                "float32",
+                ("P", "C"),
+                "regression of node profiles on classes, in the order of the tasks",
+            ),
+            "mean": Entry(
+                "float64", ("C",), "mean of a class's own output over its training nodes"
+            ),
+            "deviation": Entry("float64", ("C",), "standard deviation of the same"),
+        },
+    ),
+    "bank_task": Kind(
+        1,
+        "one task of a bank, `tasks/<number>-<digest>.h5`",
+        {
+            "classes/name": Entry("str", ("C",), "class names, in the order of the task's outputs"),
+            "bounds": Entry("int64", ("2",), "class ids [low, high) when it was learned"),
+            "nodes": Entry(
+                "int64",
+                ("2",),
+                "nodes it was learned on, and validation nodes it was calibrated on",
+            ),
+            "loss": Entry("float32", ("epoch",), "training loss"),
+            "hop_mean": Entry(
+                "float32",
+                ("J", "F"),
+                "mean over the training nodes of S^j X: every AMP prototype follows",
+            ),
+            "router/gram": Entry(
+                "float32",
+                ("P*(P+1)/2",),
+                "upper half of the weighted Gram matrix of the node profiles",
+            ),
+            "router/cross": Entry("float32", ("P", "C"), "mean profile per class"),
+            "unknown/quantiles": Entry(
+                "float64",
+                ("quantile",),
+                "how far validation nodes lie below the training mean of their class, in "
+                "standard deviations: the quantiles 0, 0.01, ..., 1; NaN without such nodes",
+            ),
+            "reference/logits": Entry(
+                "float32", ("probe", "C"), "the task's outputs for the shared random rows"
+            ),
+        },
+        open_entries=True,
+    ),
 }
 
 
@@ -136,14 +315,18 @@ def group(task: int, part: str) -> str:
 
 
 def entry_of(kind: str, path: str) -> Entry | None:
-    """Return the table entry that describes `path` of an artefact of `kind`, or None where the table has none."""
+    """Return the table entry that describes `path` of an artefact of `kind`, or None where the
+    table has none.
+    """
     table = KINDS[kind].entries
     if path in table:
         return table[path]
     pieces = path.split("/")
     for pattern, entry in table.items():
         want = pattern.split("/")
-        if len(want) == len(pieces) and all(w == p or w in ("{task}", "{part}") for w, p in zip(want, pieces, strict=True)):
+        if len(want) == len(pieces) and all(
+            w == p or w in ("{task}", "{part}") for w, p in zip(want, pieces, strict=True)
+        ):
             return entry
     return None
 
@@ -153,11 +336,17 @@ def markdown() -> str:
     lines = []
     for name, kind in KINDS.items():
         further = ", and arrays of the method's own" if kind.open_entries else ""
-        lines += [f"**{name}** (version {kind.version}): {kind.doc}{further}", "",
-                  "| array | dtype | dimensions | meaning |", "|---|---|---|---|"]
+        lines += [
+            f"**{name}** (version {kind.version}): {kind.doc}{further}",
+            "",
+            "| array | dtype | dimensions | meaning |",
+            "|---|---|---|---|",
+        ]
         for path, entry in kind.entries.items():
             where = path.replace("{task}", "<task>").replace("{part}", "<part>")
             optional = " (optional)" if entry.optional else ""
-            lines.append(f"| `{where}` | {entry.dtype} | {' x '.join(entry.dims)} | {entry.doc}{optional} |")
+            lines.append(
+                f"| `{where}` | {entry.dtype} | {' x '.join(entry.dims)} | {entry.doc}{optional} |"
+            )
         lines.append("")
     return "\n".join(lines).rstrip()

@@ -11,7 +11,10 @@ from contextlib import contextmanager
 
 
 class Sink:
-    """The file that HDF5 writes into. HDF5 crashes after a failed write, so the first failure is kept here and the rest is dropped."""
+    """The file that HDF5 writes into.
+
+    HDF5 crashes after a failed write, so the first failure is kept here and the rest is dropped.
+    """
 
     def __init__(self, file: io.FileIO) -> None:
         self._file = file
@@ -40,7 +43,7 @@ class Sink:
         left = memoryview(data)
         try:
             while self.failure is None and len(left):
-                left = left[self._file.write(left):]
+                left = left[self._file.write(left) :]
         except OSError as error:
             self.failure = error
         return len(data)
@@ -64,14 +67,19 @@ class Sink:
 
 @contextmanager
 def interrupts_held() -> Iterator[Callable[[], None]]:
-    """Keep Ctrl-C out of HDF5's calls into Python, where an exception would crash it; the yielded function lets it through."""
+    """Keep Ctrl-C out of HDF5's calls into Python, where an exception would crash it; the
+    yielded function lets it through.
+    """
     held: list[int] = []
 
     def let_through() -> None:
         if held:
             raise KeyboardInterrupt
 
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
     if ours:
         signal.signal(signal.SIGINT, lambda number, _: held.append(number))
     try:

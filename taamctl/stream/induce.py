@@ -15,13 +15,19 @@ def message_edges(adjacency: CSR, rule: str, directed: bool) -> CSR:
     """Return the edges that a split uses: as stored, or their union with their reverses.
 
     Args:
-        rule: `always`, `never`, or `as_released`: unless the published experiments use the data set as `directed`.
+        rule: `always`, `never`, or `as_released`: unless the published experiments use the data set
+            as `directed`.
     """
-    return symmetrise(adjacency) if rule == "always" or (rule == "as_released" and not directed) else adjacency
+    return (
+        symmetrise(adjacency)
+        if rule == "always" or (rule == "as_released" and not directed)
+        else adjacency
+    )
 
 
 def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
-    """Return one block-diagonal adjacency over the grouped rows: the induced subgraphs of all groups at once.
+    """Return one block-diagonal adjacency over the grouped rows: the induced subgraphs of all
+    groups at once.
 
     Args:
         adjacency: [N, N] binary.
@@ -36,7 +42,10 @@ def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
 
 
 def _inside(adjacency: CSR, orig_id: Array, group: Array) -> CSR:
-    """Return the edges between rows of one group; rows of a group below 0 have none. A range of rows at a time."""
+    """Return the edges between rows of one group; rows of a group below 0 have none.
+
+    A range of rows at a time.
+    """
     total = len(orig_id)
     group_of_node = np.full(adjacency.shape[0], -1, np.int32)
     group_of_node[orig_id] = group
@@ -49,17 +58,20 @@ def _inside(adjacency: CSR, orig_id: Array, group: Array) -> CSR:
     pieces = [np.zeros(0, np.int32)]
     for low, high in ranges(ends, RANGE):
         own = lengths[low:high]
-        columns = adjacency.indices[np.arange(ends[low], ends[high]) + np.repeat(starts[low:high] - ends[low:high], own)]
+        columns = adjacency.indices[
+            np.arange(ends[low], ends[high]) + np.repeat(starts[low:high] - ends[low:high], own)
+        ]
         rows = np.repeat(np.arange(high - low, dtype=np.int32), own)
         keep = group_of_node[columns] == group[low:high][rows]
         pieces.append(position[columns[keep]])
-        indptr[low + 1:high + 1] = np.bincount(rows[keep], minlength=high - low)
+        indptr[low + 1 : high + 1] = np.bincount(rows[keep], minlength=high - low)
     np.cumsum(indptr, out=indptr)
     return CSR(indptr, np.concatenate(pieces), None, (total, total))
 
 
 def induce_mixed(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
-    """Return the edges inside all tasks' val nodes and inside all tasks' test nodes: what a graph that mixes the tasks has.
+    """Return the edges inside all tasks' val nodes and inside all tasks' test nodes: what a graph
+    that mixes the tasks has.
 
     Training rows stay empty: no task is ever trained on such a graph.
 
@@ -78,7 +90,8 @@ def induce_mixed(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
 
 
 def account(edges: CSR, offset: Array) -> Array:
-    """Count per group: nodes, edges kept, self-loops among them, isolated nodes (no edge but a self-loop).
+    """Count per group: nodes, edges kept, self-loops among them, isolated nodes (no edge but a
+    self-loop).
 
     Returns:
         [G, 4] int64.
@@ -86,11 +99,13 @@ def account(edges: CSR, offset: Array) -> Array:
     n, degree = edges.shape[0], np.diff(edges.indptr)
     loops, sends = np.zeros(n, np.int64), np.zeros(n, bool)
     for low, high in ranges(edges.indptr, RANGE):
-        columns = edges.indices[edges.indptr[low]:edges.indptr[high]]
+        columns = edges.indices[edges.indptr[low] : edges.indptr[high]]
         rows = np.repeat(np.arange(low, high, dtype=np.int32), degree[low:high])
         loops[rows[rows == columns]] += 1  # a row has one loop at most
         sends[columns[rows != columns]] = True
     touched = degree - loops > 0
-    per_node = np.stack([np.ones_like(degree), degree, loops, ~(touched | sends)], axis=1).astype(np.int64)
+    per_node = np.stack([np.ones_like(degree), degree, loops, ~(touched | sends)], axis=1).astype(
+        np.int64
+    )
     sums = np.concatenate([np.zeros((1, 4), np.int64), np.cumsum(per_node, axis=0)])
     return np.asarray(sums[offset[1:]] - sums[offset[:-1]])

@@ -12,23 +12,43 @@ from taamctl.core.spec import param
 class SplitParams:
     """Task stream and parts."""
 
-    node_order: str = param("file: the raw file's order; reader: the order that DGL's readers give", choices=("file", "reader"))
-    symmetrize: str = param("as_released: as the published experiments use the data set; always; never",
-                            choices=("as_released", "always", "never"))
-    unlabelled: str = param("as_released: as the usual reader does (Citeseer gives them label 0); drop",
-                            choices=("as_released", "drop"))
-    tasks: str = param("as_given: the graph's own tasks where it states any, else by_size: classes_per_task in class order",
-                       choices=("as_given", "by_size"))
-    class_order: str = param("natural: label order; seeded_permutation: shuffled by order_seed; time: by a class's first node; given "
-                             "tasks move as wholes", choices=("natural", "seeded_permutation", "time"))
+    node_order: str = param(
+        "file: the raw file's order; reader: the order that DGL's readers give",
+        choices=("file", "reader"),
+    )
+    symmetrize: str = param(
+        "as_released: as the published experiments use the data set; always; never",
+        choices=("as_released", "always", "never"),
+    )
+    unlabelled: str = param(
+        "as_released: as the usual reader does (Citeseer gives them label 0); drop",
+        choices=("as_released", "drop"),
+    )
+    tasks: str = param(
+        "as_given: the graph's own tasks where it states any, else by_size: classes_per_task in "
+        "class order",
+        choices=("as_given", "by_size"),
+    )
+    class_order: str = param(
+        "natural: label order; seeded_permutation: shuffled by order_seed; time: by a class's "
+        "first node; given tasks move as wholes",
+        choices=("natural", "seeded_permutation", "time"),
+    )
     order_seed: int = param("seed of the class permutation", ge=0, lt=2**32)
     classes_per_task: int = param("classes per task", ge=1)
-    odd_class: str = param("leftover classes at the end: drop, merge_into_last or singleton_task",
-                           choices=("drop", "merge_into_last", "singleton_task"))
+    odd_class: str = param(
+        "leftover classes at the end: drop, merge_into_last or singleton_task",
+        choices=("drop", "merge_into_last", "singleton_task"),
+    )
     min_class_size: int = param("nodes a class needs", ge=1)
-    small_class: str = param("classes below min_class_size: drop (before pairing) or refuse", choices=("drop", "refuse"))
-    parts: str = param("as_given: the graph's own parts where it states any, else drawn: by seed; time: the oldest are train",
-                       choices=("as_given", "drawn", "time"))
+    small_class: str = param(
+        "classes below min_class_size: drop (before pairing) or refuse", choices=("drop", "refuse")
+    )
+    parts: str = param(
+        "as_given: the graph's own parts where it states any, else drawn: by seed; time: the "
+        "oldest are train",
+        choices=("as_given", "drawn", "time"),
+    )
     train: float = param("fraction of every class for training", gt=0, lt=1)
     val: float = param("fraction for validation", ge=0, lt=1)
     test: float = param("fraction for test", gt=0, lt=1)

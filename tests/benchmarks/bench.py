@@ -2,11 +2,13 @@
 
     python tests/benchmarks/bench.py [NAME ...] [--json FILE] [--compare FILE] [--threads N]
 
-propagation, condensing, prompting: kernels, 1.00 = the fastest (or the bare product). training: one step at the shapes of a task of Photo,
-Computer and Citeseer, 1.00 = the dense products with W1. crossover: sparse over dense step by density of H. reading: the artefact store
-against bare bytes. subnormals: numbers below 1e-38, kept over flushed. scaling: fitted exponents. whole: processes from raw data to
-metrics (needs the data sets; says which are not there); products: the same at the size of ogbn-products, not part of a bare call.
-`--compare` puts an earlier `--json` file beside the new numbers.
+propagation, condensing, prompting: kernels, 1.00 = the fastest (or the bare product). training: one
+step at the shapes of a task of Photo, Computer and Citeseer, 1.00 = the dense products with W1.
+crossover: sparse over dense step by density of H. reading: the artefact store against bare bytes.
+subnormals: numbers below 1e-38, kept over flushed. scaling: fitted exponents. whole: processes from
+raw data to metrics (needs the data sets; says which are not there); products: the same at the size
+of ogbn-products, not part of a bare call. `--compare` puts an earlier `--json` file beside the new
+numbers.
 """
 
 from __future__ import annotations
@@ -38,19 +40,33 @@ def ratios(seconds: dict[str, float], reference: str | None = None) -> Result:
 def ratios_within(seconds: dict[str, float], reference: str) -> Result:
     """Return seconds, and the ratio of the other candidate to the reference."""
     (other,) = seconds.keys() - {reference}
-    return {**{f"{k} s": round(v, 4) for k, v in seconds.items()}, "ratio": round(seconds[other] / seconds[reference], 2)}
+    return {
+        **{f"{k} s": round(v, 4) for k, v in seconds.items()},
+        "ratio": round(seconds[other] / seconds[reference], 2),
+    }
 
 
 BENCHMARKS: dict[str, Callable[[], Result]] = {
     "propagation": lambda: ratios(kernels.propagation()),
     "condensing": lambda: ratios(kernels.condensing(), "product"),
     "prompting": lambda: ratios(kernels.prompting()),
-    **{f"training {name}": (lambda n=name: ratios(training.steps(n), "products")) for name in training.SHAPES},
-    "crossover": lambda: {density: {"ratio": round(r, 2)} for density, r in training.crossover().items()},
+    **{
+        f"training {name}": (lambda n=name: ratios(training.steps(n), "products"))
+        for name in training.SHAPES
+    },
+    "crossover": lambda: {
+        density: {"ratio": round(r, 2)} for density, r in training.crossover().items()
+    },
     "reading": lambda: ratios(reading.reading(), "bare bytes"),
     "scaling": scaling.scaling,
-    **{f"subnormals {kind}": (lambda measure=measure: {name: ratios_within(seconds, "flushed") for name, seconds in measure().items()})
-       for kind, measure in (("kernels", subnormals.kernels), ("methods", subnormals.methods))},
+    **{
+        f"subnormals {kind}": (
+            lambda measure=measure: {
+                name: ratios_within(seconds, "flushed") for name, seconds in measure().items()
+            }
+        )
+        for kind, measure in (("kernels", subnormals.kernels), ("methods", subnormals.methods))
+    },
     "whole": lambda: whole.whole(whole.SMALL),
     "products": lambda: whole.whole(("synthetic products",)),
 }
@@ -78,16 +94,27 @@ def _earlier(parser: argparse.ArgumentParser, path: Path | None) -> Result:
         before = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         parser.error(f"--compare {path}: {error}")
-    if not isinstance(before, dict) or not all(isinstance(v, dict) for n, v in before.items() if n in BENCHMARKS):
+    if not isinstance(before, dict) or not all(
+        isinstance(v, dict) for n, v in before.items() if n in BENCHMARKS
+    ):
         parser.error(f"--compare {path}: not what --json writes")
     return before
 
 
 def main() -> None:
     """Measure, print, and write where asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all but products where none is given")
-    parser.add_argument("--json", type=Path, help="write the result here, to compare a later run with")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"of {', '.join(BENCHMARKS)}; all but products where none is given",
+    )
+    parser.add_argument(
+        "--json", type=Path, help="write the result here, to compare a later run with"
+    )
     parser.add_argument("--compare", type=Path, help="an earlier result")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()

@@ -8,15 +8,27 @@ from torch.nn import functional
 from taamctl.models import modulators
 
 
-def loss(modulator: modulators.Weights, h: torch.Tensor, w1: torch.Tensor, w2: torch.Tensor, head: torch.Tensor, y: torch.Tensor,
-         weights: torch.Tensor) -> torch.Tensor:
-    """Return the weighted cross-entropy of head(W2 LeakyReLU(W1 h')); autograd keeps every N x F array on the way.
+def loss(
+    modulator: modulators.Weights,
+    h: torch.Tensor,
+    w1: torch.Tensor,
+    w2: torch.Tensor,
+    head: torch.Tensor,
+    y: torch.Tensor,
+    weights: torch.Tensor,
+) -> torch.Tensor:
+    """Return the weighted cross-entropy of head(W2 LeakyReLU(W1 h')); autograd keeps every N x F
+    array on the way.
 
     Args:
         h: [N, F]. w1: [256, F]. w2: [256, 256]. head: [C, 256]. y: [N]. weights: [N] that sum to 1.
     """
-    hidden = functional.linear(functional.leaky_relu(functional.linear(modulators.modulate(modulator, h), w1), 0.2), w2)
-    return (functional.cross_entropy(functional.linear(hidden, head), y, reduction="none") * weights).sum()
+    hidden = functional.linear(
+        functional.leaky_relu(functional.linear(modulators.modulate(modulator, h), w1), 0.2), w2
+    )
+    return (
+        functional.cross_entropy(functional.linear(hidden, head), y, reduction="none") * weights
+    ).sum()
 
 
 def propagate(s: torch.Tensor, x: torch.Tensor, hops: int = 2) -> torch.Tensor:

@@ -1,9 +1,11 @@
-"""What `taamctl plan` predicts beside what runs recorded: `python tests/benchmarks/plan_check.py OUTPUTS... [--calibrate]`.
+"""What `taamctl plan` predicts beside what runs recorded: `python tests/benchmarks/plan_check.py
+OUTPUTS... [--calibrate]`.
 
-For every stage that has a sidecar below OUTPUTS: seconds and peak memory, predicted from the exact counts of the split, recorded, and
-their ratio (predicted / recorded); disk likewise; and CPU seconds of all threads, which tell a busy machine from a wrong formula.
-Recorded memory is the peak of the whole process, so run every stage by its own verb to compare it. Never part of a build; the constants
-to refit stand in `taamctl/pipeline/costs.py`.
+For every stage that has a sidecar below OUTPUTS: seconds and peak memory, predicted from the exact
+counts of the split, recorded, and their ratio (predicted / recorded); disk likewise; and CPU
+seconds of all threads, which tell a busy machine from a wrong formula. Recorded memory is the peak
+of the whole process, so run every stage by its own verb to compare it. Never part of a build; the
+constants to refit stand in `taamctl/pipeline/costs.py`.
 """
 
 from __future__ import annotations
@@ -24,14 +26,23 @@ def overrides(asked: dict[str, Any]) -> list[str]:
     """Return the parameters that artefacts were made with, as `--set` takes them."""
     import json
 
-    return [f"{section}.{key}={json.dumps(value)}" for section, values in asked.items() if isinstance(values, dict) and section != "run"
-            for key, value in values.items() if not isinstance(value, dict)]
+    return [
+        f"{section}.{key}={json.dumps(value)}"
+        for section, values in asked.items()
+        if isinstance(values, dict) and section != "run"
+        for key, value in values.items()
+        if not isinstance(value, dict)
+    ]
 
 
 def recorded(outputs: Path) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Yield (data set, stage, method, sidecar) of everything below a folder of outputs."""
     for stage in FILES:
-        for folder in sorted(p for p in (outputs / stage).glob("*/*/seed-*" if stage in PER_SEED else "*") if p.is_dir()):
+        for folder in sorted(
+            p
+            for p in (outputs / stage).glob("*/*/seed-*" if stage in PER_SEED else "*")
+            if p.is_dir()
+        ):
             side = sidecar_of(folder / FILES[stage][0])
             if side.is_file():
                 names = folder.relative_to(outputs / stage).parts
@@ -41,15 +52,39 @@ def recorded(outputs: Path) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
 def compare(outputs: Path, measured: bool) -> Iterator[tuple[str, ...]]:
     """Yield rows of the table."""
     for dataset, stage, method, record in recorded(outputs):
-        context = make_context(params=None, overrides=overrides(record["asked"]), outputs=outputs, data_root=None, force=False,
-                               no_wait=False, quiet=True, datasets=[dataset], methods=[method or "taam"], seeds=[1], check_methods=True)
+        context = make_context(
+            params=None,
+            overrides=overrides(record["asked"]),
+            outputs=outputs,
+            data_root=None,
+            force=False,
+            no_wait=False,
+            quiet=True,
+            datasets=[dataset],
+            methods=[method or "taam"],
+            seeds=[1],
+            check_methods=True,
+        )
         work = plan.workload(context)
-        rates = calibrate.measure(outputs, work.threads) if measured else costs.REFERENCE.on(work.threads)
-        exact = counts.exact(counts.of_dataset(context, dataset), context.layout.file("split", dataset), work.hops)
-        cost = next(t.cost for t in plan.lines(context, (exact, exact, exact), work, rates) if t.cost.stage == stage)
+        rates = (
+            calibrate.measure(outputs, work.threads)
+            if measured
+            else costs.REFERENCE.on(work.threads)
+        )
+        exact = counts.exact(
+            counts.of_dataset(context, dataset), context.layout.file("split", dataset), work.hops
+        )
+        cost = next(
+            t.cost
+            for t in plan.lines(context, (exact, exact, exact), work, rates)
+            if t.cost.stage == stage
+        )
         spent, size = record["cost"], sum(output["size"] for output in record["outputs"].values())
-        pairs = ((cost.seconds, spent["wall_s"]), (cost.memory / costs.MIB, spent["peak_memory_mib"]),
-                 (cost.disk / costs.MIB, size / costs.MIB))
+        pairs = (
+            (cost.seconds, spent["wall_s"]),
+            (cost.memory / costs.MIB, spent["peak_memory_mib"]),
+            (cost.disk / costs.MIB, size / costs.MIB),
+        )
         numbers = [value for pair in pairs for value in (*pair, pair[0] / max(pair[1], 0.01))]
         yield (dataset, stage, method, *(f"{value:,.1f}" for value in (*numbers, spent["cpu_s"])))
 
@@ -58,14 +93,36 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("outputs", nargs="+", type=Path)
-    parser.add_argument("--calibrate", action="store_true", help="measure this machine instead of taking the reference rates")
+    parser.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="measure this machine instead of taking the reference rates",
+    )
     asked = parser.parse_args()
-    names = ("data set", "stage", "method", "s plan", "s run", "ratio", "MiB plan", "MiB run", "ratio", "disk plan", "disk run", "ratio",
-             "CPU s")
+    names = (
+        "data set",
+        "stage",
+        "method",
+        "s plan",
+        "s run",
+        "ratio",
+        "MiB plan",
+        "MiB run",
+        "ratio",
+        "disk plan",
+        "disk run",
+        "ratio",
+        "CPU s",
+    )
     rows = [names, *(row for outputs in asked.outputs for row in compare(outputs, asked.calibrate))]
     widths = [max(len(row[i]) for row in rows) for i in range(len(names))]
     for row in rows:
-        print("  ".join(value.ljust(w) if i < 3 else value.rjust(w) for i, (value, w) in enumerate(zip(row, widths, strict=True))))
+        print(
+            "  ".join(
+                value.ljust(w) if i < 3 else value.rjust(w)
+                for i, (value, w) in enumerate(zip(row, widths, strict=True))
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Reading cached features: through the store, which checks every array, against the bare bytes of the same size from the page cache."""
+"""Reading cached features: through the store, which checks every array, against the bare bytes
+of the same size from the page cache.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ ROWS, WIDTH, PARTS = 20_000, 512, 8
 
 
 def reading() -> dict[str, float]:
-    """Return seconds to read 312 MiB in eight arrays: NumPy's own file format, HDF5 alone, and the store with its checksums."""
+    """Return seconds to read 312 MiB in eight arrays: NumPy's own file format, HDF5 alone, and
+    the store with its checksums.
+    """
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         bare, store = Path(folder) / "bare.npy", Path(folder) / "train.h5"
@@ -38,4 +42,6 @@ def reading() -> dict[str, float]:
                 for i in range(PARTS):
                     artefact.read(f"tasks/{i:02d}/state/w")
 
-        return best({"bare bytes": lambda: np.load(bare), "HDF5": hdf5, "store, checked": checked}, 5)
+        return best(
+            {"bare bytes": lambda: np.load(bare), "HDF5": hdf5, "store, checked": checked}, 5
+        )

@@ -1,10 +1,13 @@
 """AA against memory of the closed-form learner on graphs that mix all tasks, one decision per node.
 
-    python tests/benchmarks/router_memory.py --dataset photo [--dataset ...] [--outputs DIR] [--data-root DIR] [--json FILE]
+    python tests/benchmarks/router_memory.py --dataset photo [--dataset ...] [--outputs DIR]
+    [--data-root DIR] [--json FILE]
 
-Needs `taamctl precompute` of the data sets below DIR (it makes what is missing). Per data set: the whole Gram matrix of the raw width and
-filled up with random ReLU features, random projections, leading directions with the diagonal, the diagonal alone; each with AA on val and
-test under the mixed and the grouped protocol, and the words it keeps from task to task, in millions. The ridge is chosen from the sums.
+Needs `taamctl precompute` of the data sets below DIR (it makes what is missing). Per data set: the
+whole Gram matrix of the raw width and filled up with random ReLU features, random projections,
+leading directions with the diagonal, the diagonal alone; each with AA on val and test under the
+mixed and the grouped protocol, and the words it keeps from task to task, in millions. The ridge is
+chosen from the sums.
 """
 
 from __future__ import annotations
@@ -31,29 +34,61 @@ RANKS = (0, 16, 64, 256)
 
 def readings(base: RidgeParams, features: int) -> dict[str, tuple[RidgeParams, int | None]]:
     """Return name -> (parameters, rank): what is measured."""
-    plain = replace(base, width=1, widest=10 ** 6)
-    out: dict[str, tuple[RidgeParams, int | None]] = {"default": (base, None), "no fill": (plain, None)}
-    out |= {f"projected to {w}": (replace(base, width=1, widest=w), None) for w in WIDTHS if w < features}
-    out |= {f"filled up to {w}": (replace(base, width=w), None) for w in (1024, 2048) if w > features}
+    plain = replace(base, width=1, widest=10**6)
+    out: dict[str, tuple[RidgeParams, int | None]] = {
+        "default": (base, None),
+        "no fill": (plain, None),
+    }
+    out |= {
+        f"projected to {w}": (replace(base, width=1, widest=w), None)
+        for w in WIDTHS
+        if w < features
+    }
+    out |= {
+        f"filled up to {w}": (replace(base, width=w), None) for w in (1024, 2048) if w > features
+    }
     return out | {f"rank {r}" if r else "diagonal": (plain, r) for r in RANKS if r < features}
 
 
-def measure(bench: lens.Bench, store: FeatureStore, params: RidgeParams, rank: int | None, seed: int) -> dict[str, Any]:
+def measure(
+    bench: lens.Bench, store: FeatureStore, params: RidgeParams, rank: int | None, seed: int
+) -> dict[str, Any]:
     """Learn task after task, squeezing where asked, and predict every scene."""
     lift, total = ridge.Lift.draw(store.info.num_features, params, seed), None
     for k in range(store.info.num_tasks):
         data = store.task(k, lens.NEEDS)
-        mine = ridge.collect(graph.hop_rows(data.h, data.extras, params.hops, store.info.hops), data.y - data.task.low,
-                             data.task.high - data.task.low, lift, params)
+        mine = ridge.collect(
+            graph.hop_rows(data.h, data.extras, params.hops, store.info.hops),
+            data.y - data.task.low,
+            data.task.high - data.task.low,
+            lift,
+            params,
+        )
         total = mine if total is None else total.joined(mine)
         if rank is not None:
             total = replace(total, gram=ridge.unsqueeze(*ridge.squeeze(total.gram, rank)))
     weight, strength = ridge.solve(total, params)
-    row: dict[str, Any] = {"words": ridge.memory_words(store.info.num_features, store.info.num_classes, params, rank), "ridge": strength}
+    row: dict[str, Any] = {
+        "words": ridge.memory_words(store.info.num_features, store.info.num_classes, params, rank),
+        "ridge": strength,
+    }
     for scene in bench.scenes:
-        predicted = np.concatenate([(lift.profile(graph.hop_rows(q.h, q.extras, params.hops, store.info.hops), params.hops) @ weight)
-                                    .argmax(1).numpy() for q in scene.queries])
-        row[f"{scene.protocol} {scene.part}"] = matrix.average_over_tasks(scene.y, scene.task, predicted, np.array(store.info.bounds))[0]
+        predicted = np.concatenate(
+            [
+                (
+                    lift.profile(
+                        graph.hop_rows(q.h, q.extras, params.hops, store.info.hops), params.hops
+                    )
+                    @ weight
+                )
+                .argmax(1)
+                .numpy()
+                for q in scene.queries
+            ]
+        )
+        row[f"{scene.protocol} {scene.part}"] = matrix.average_over_tasks(
+            scene.y, scene.task, predicted, np.array(store.info.bounds)
+        )[0]
     return row
 
 
@@ -66,20 +101,37 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    context = common.make_context(params=None, overrides=None, outputs=asked.outputs, data_root=asked.data_root, force=False, no_wait=False,
-                                  quiet=False, datasets=asked.dataset)
+    context = common.make_context(
+        params=None,
+        overrides=None,
+        outputs=asked.outputs,
+        data_root=asked.data_root,
+        force=False,
+        no_wait=False,
+        quiet=False,
+        datasets=asked.dataset,
+    )
     everything: dict[str, dict[str, Any]] = {}
     for dataset in asked.dataset:
         split.run(context, dataset)
         path = precompute.run(context, dataset).path
         bench = lens.Bench(context, dataset)
-        print(f"{dataset:18s} {'M words':>8s} {'ridge':>6s}{'mixed test':>11s}  {'mixed val':>11s}  {'grouped test':>11s}")
+        print(
+            f"{dataset:18s} {'M words':>8s} {'ridge':>6s}{'mixed test':>11s}  {'mixed val':>11s}  "
+            f"{'grouped test':>11s}"
+        )
         with FeatureStore(path, context.layout.command("precompute", dataset)) as store:
-            for name, (params, rank) in readings(context.params.section("lens").router, store.info.num_features).items():
+            for name, (params, rank) in readings(
+                context.params.section("lens").router, store.info.num_features
+            ).items():
                 row = measure(bench, store, params, rank, asked.seed)
                 everything.setdefault(dataset, {})[name] = row
-                shown = "  ".join(f"{100 * row[key]:11.1f}" for key in ("mixed test", "mixed val", "grouped test"))
-                print(f"  {name:16s} {row['words'] / 1e6:8.3f} {row['ridge']:6.2f}{shown}", flush=True)
+                shown = "  ".join(
+                    f"{100 * row[key]:11.1f}" for key in ("mixed test", "mixed val", "grouped test")
+                )
+                print(
+                    f"  {name:16s} {row['words'] / 1e6:8.3f} {row['ridge']:6.2f}{shown}", flush=True
+                )
     if asked.json:
         asked.json.write_text(json.dumps(everything, indent=1) + "\n")
 

@@ -14,8 +14,12 @@ from scipy.optimize import nnls
 Work = dict[str, Callable[[], object]]
 
 
-def best(work: Work, rounds: int, clock: Callable[[], float] = time.perf_counter) -> dict[str, float]:
-    """Return the best time of each candidate in seconds, rounds interleaved so that a busy moment hits all of them."""
+def best(
+    work: Work, rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
+    """Return the best time of each candidate in seconds, rounds interleaved so that a busy
+    moment hits all of them.
+    """
     seconds = dict.fromkeys(work, float("inf"))
     for _ in range(rounds):
         for name, run in work.items():
@@ -31,14 +35,17 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
 
 
 def growth(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, float]:
-    """Return (c, a) of seconds = a + b size^c, a >= 0: how the part grows that does grow, and the seconds that do not.
+    """Return (c, a) of seconds = a + b size^c, a >= 0: how the part grows that does grow, and the
+    seconds that do not.
 
     Least squares of relative errors, over c in steps of 0.01.
     """
     s, t = np.asarray(sizes, float) / sizes[0], np.asarray(seconds)
     fits = []
     for c in np.arange(0.3, 2.005, 0.01):
-        (a, _), residual = nnls(np.stack([np.ones_like(s), s ** c], axis=1) / t[:, None], np.ones_like(t))
+        (a, _), residual = nnls(
+            np.stack([np.ones_like(s), s**c], axis=1) / t[:, None], np.ones_like(t)
+        )
         fits.append((residual, float(c), float(a)))
     _, c, a = min(fits)
     return c, a
@@ -48,11 +55,21 @@ def machine() -> dict[str, object]:
     """Return what the numbers were measured on."""
     import torch
 
-    named = (line.split(":")[1].strip() for line in _lines(Path("/proc/cpuinfo")) if line.startswith("model name"))
+    named = (
+        line.split(":")[1].strip()
+        for line in _lines(Path("/proc/cpuinfo"))
+        if line.startswith("model name")
+    )
     model = next(named, platform.machine())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2 ** 30
-    return {"processor": model, "cores": os.cpu_count(), "memory_gib": round(memory, 1), "system": platform.platform(),
-            "python": platform.python_version(), "torch": torch.__version__}
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory, 1),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
 
 
 def _lines(path: Path) -> list[str]:

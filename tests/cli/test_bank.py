@@ -28,14 +28,22 @@ def shop(support: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from taamctl.graph.canonical import adjacency_from_edges
 
     folder = tmp_path_factory.mktemp("shop")
-    for seed, (name, classes) in enumerate({"spring": ("hats", "shoes"), "autumn": ("coats", "boots", "hats")}.items()):
+    for seed, (name, classes) in enumerate(
+        {"spring": ("hats", "shoes"), "autumn": ("coats", "boots", "hats")}.items()
+    ):
         rng = np.random.default_rng(seed)
         labels = np.repeat(np.arange(len(classes)), 40)
         means = np.array([np.random.default_rng(len(c) * ord(c[0])).random(8) for c in classes])
         x = (means[labels] + 0.1 * rng.standard_normal((len(labels), 8))).astype(np.float32)
-        pairs = np.concatenate([rng.choice(np.flatnonzero(labels == c), (60, 2)) for c in range(len(classes))])
+        pairs = np.concatenate(
+            [rng.choice(np.flatnonzero(labels == c), (60, 2)) for c in range(len(classes))]
+        )
         adjacency, _ = adjacency_from_edges(*pairs.T, len(labels), name)
-        _imported.write(folder / f"{name}.h5", NodeGraph(name, adjacency, x, labels.astype(np.int64), classes), {})
+        _imported.write(
+            folder / f"{name}.h5",
+            NodeGraph(name, adjacency, x, labels.astype(np.int64), classes),
+            {},
+        )
     made = support.taamctl(folder, "bank", "create", "model", "--method", "linear_probe", *FAST)
     assert (made.code, made.out) == (0, "model\n")
     made = support.taamctl(folder, "bank", "add-task", "model", "--graph", "spring.h5")
@@ -45,19 +53,40 @@ def shop(support: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_bank_learns_lists_verifies_and_answers(support: ModuleType, shop: Path) -> None:
-    made = support.taamctl(shop, "bank", "add-task", "model", "--graph", "autumn.h5", "--task-per", "1", "--quiet")
+    made = support.taamctl(
+        shop, "bank", "add-task", "model", "--graph", "autumn.h5", "--task-per", "1", "--quiet"
+    )
     assert (made.code, len(made.out.splitlines()), made.err) == (0, 2, "")
     listed = json.loads(support.taamctl(shop, "bank", "list", "model", "--json").out)
     assert [t["classes"] for t in listed["tasks"]] == [["hats", "shoes"], ["coats"], ["boots"]]
     checked = support.taamctl(shop, "bank", "verify", "model")
     assert checked.code == 0
     assert "task 1: outputs equal in every bit" in checked.out
-    answers = support.taamctl(shop, "predict", "--bank", "model", "--graph", "autumn.h5", "--unknown", "off")
+    answers = support.taamctl(
+        shop, "predict", "--bank", "model", "--graph", "autumn.h5", "--unknown", "off"
+    )
     rows = list(csv.DictReader(io.StringIO(answers.out)))
     assert list(rows[0]) == ["node", "class", "task", "confidence", "unknown"]
-    assert sum(r["class"] == t for r, t in zip(rows, ["coats"] * 40 + ["boots"] * 40 + ["hats"] * 40, strict=True)) > 110
+    assert (
+        sum(
+            r["class"] == t
+            for r, t in zip(rows, ["coats"] * 40 + ["boots"] * 40 + ["hats"] * 40, strict=True)
+        )
+        > 110
+    )
     assert answers.err == "120 nodes, 0 of them unknown\n"
-    as_json = support.taamctl(shop, "predict", "--bank", "model", "--graph", "autumn.h5", "--json", "--quiet", "--max-memory", "4G")
+    as_json = support.taamctl(
+        shop,
+        "predict",
+        "--bank",
+        "model",
+        "--graph",
+        "autumn.h5",
+        "--json",
+        "--quiet",
+        "--max-memory",
+        "4G",
+    )
     assert [r["class"] for r in json.loads(as_json.out)] == [r["class"] for r in rows]
 
 
@@ -71,31 +100,56 @@ def test_damage_is_exit_code_1_and_names_the_culprit(support: ModuleType, shop: 
     checked = support.taamctl(shop, "bank", "verify", "copy")
     assert checked.code == 1
     assert f"BAD tasks/{file.name}: changed, cut off or damaged" in checked.out
-    refused = support.taamctl(shop, "predict", "--bank", "copy", "--graph", "spring.h5", "--out", "x.csv")
+    refused = support.taamctl(
+        shop, "predict", "--bank", "copy", "--graph", "spring.h5", "--out", "x.csv"
+    )
     assert refused.code == 2
     assert "is not the file that the bank lists" in refused.err
     assert not (shop / "x.csv").exists()
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (("bank", "create", "new", "--method", "finetune"), "a bank cannot keep finetune"),
-    (("bank", "create", "new", "--method", "tamm"), "did you mean 'taam'?"),
-    (("bank", "create", "model"), "model is there already and not empty"),
-    (("bank", "add-task", "model", "--graph", "spring.h5"), "the bank knows hats, shoes already"),
-    (("bank", "add-task", "model", "--graph", "spring.h5", "--classes", "hats"), "the bank knows the class 'hats' already"),
-    (("bank", "add-task", "model"), "name one graph"),
-    (("bank", "add-task", "nowhere", "--graph", "spring.h5"), "no bank in nowhere"),
-    (("bank", "remove", "model", "9"), "the bank has no task 9"),
-    (("bank", "rollback", "model", "--to", "99"), "no earlier generation 99"),
-    (("bank", "list", "nowhere"), "no bank in nowhere"),
-    (("predict", "--bank", "model", "--graph", "spring.h5", "--unknown", "often"), "neither off nor a number"),
-    (("predict", "--bank", "model", "--graph", "spring.h5", "--max-memory", "lots"), "no size"),
-    (("predict", "--bank", "model", "--graph", "spring.h5", "--max-memory", "1M"), "too little for 80 nodes"),
-    (("predict", "--bank", "model", "--graph", "spring.h5", "--decide", "vote"), "not one of router, expert, soft"),
-    (("predict", "--bank", "model", "--graph", "none.h5"), "no file none.h5"),
-])
-def test_a_call_that_cannot_be_done_says_why(shop: Path, arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch,
-                                             capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("bank", "create", "new", "--method", "finetune"), "a bank cannot keep finetune"),
+        (("bank", "create", "new", "--method", "tamm"), "did you mean 'taam'?"),
+        (("bank", "create", "model"), "model is there already and not empty"),
+        (
+            ("bank", "add-task", "model", "--graph", "spring.h5"),
+            "the bank knows hats, shoes already",
+        ),
+        (
+            ("bank", "add-task", "model", "--graph", "spring.h5", "--classes", "hats"),
+            "the bank knows the class 'hats' already",
+        ),
+        (("bank", "add-task", "model"), "name one graph"),
+        (("bank", "add-task", "nowhere", "--graph", "spring.h5"), "no bank in nowhere"),
+        (("bank", "remove", "model", "9"), "the bank has no task 9"),
+        (("bank", "rollback", "model", "--to", "99"), "no earlier generation 99"),
+        (("bank", "list", "nowhere"), "no bank in nowhere"),
+        (
+            ("predict", "--bank", "model", "--graph", "spring.h5", "--unknown", "often"),
+            "neither off nor a number",
+        ),
+        (("predict", "--bank", "model", "--graph", "spring.h5", "--max-memory", "lots"), "no size"),
+        (
+            ("predict", "--bank", "model", "--graph", "spring.h5", "--max-memory", "1M"),
+            "too little for 80 nodes",
+        ),
+        (
+            ("predict", "--bank", "model", "--graph", "spring.h5", "--decide", "vote"),
+            "not one of router, expert, soft",
+        ),
+        (("predict", "--bank", "model", "--graph", "none.h5"), "no file none.h5"),
+    ],
+)
+def test_a_call_that_cannot_be_done_says_why(
+    shop: Path,
+    arguments: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(shop)
     monkeypatch.setattr("sys.argv", ["taamctl", *arguments])
     with pytest.raises(SystemExit, match="2"):
@@ -114,7 +168,16 @@ def test_remove_and_rollback(support: ModuleType, shop: Path) -> None:
 
 
 def test_a_killed_command_leaves_a_bank_that_works(support: ModuleType, shop: Path) -> None:
-    made = support.taamctl(shop, "bank", "create", "killed", "--set", "train.epochs=100000", "--set", "bank.router.width=32")
+    made = support.taamctl(
+        shop,
+        "bank",
+        "create",
+        "killed",
+        "--set",
+        "train.epochs=100000",
+        "--set",
+        "bank.router.width=32",
+    )
     assert made.code == 0
     process = support.start(shop, "bank", "add-task", "killed", "--graph", "spring.h5")
     late = time.monotonic() + 60
@@ -124,6 +187,8 @@ def test_a_killed_command_leaves_a_bank_that_works(support: ModuleType, shop: Pa
     support.finish(process)
     checked = support.taamctl(shop, "bank", "verify", "killed")
     assert "BAD shared-0001.h5: no generation lists this file" in checked.out
-    swept = support.taamctl(shop, "bank", "add-task", "killed", "--graph", "spring.h5", "--classes", "nothing")
+    swept = support.taamctl(
+        shop, "bank", "add-task", "killed", "--graph", "spring.h5", "--classes", "nothing"
+    )
     assert "removed killed/shared-0001.h5: an interrupted command left it" in swept.err
     assert support.taamctl(shop, "bank", "verify", "killed").code == 0

@@ -1,4 +1,6 @@
-"""`taamctl compare` as a user meets it, and what its table says about pairs, scopes and what cannot be told apart."""
+"""`taamctl compare` as a user meets it, and what its table says about pairs, scopes and what
+cannot be told apart.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ GRID = ("--order", "1", "--order", "natural", "--split", "43")
 
 
 def _call(support: ModuleType, *more: str, methods: tuple[str, ...] = METHODS) -> tuple[str, ...]:
-    """Return the arguments of a small comparison; `support.call` names the seed for the verb `run` only."""
+    """Return the arguments of a small comparison; `support.call` names the seed for the verb
+    `run` only.
+    """
     _, *arguments = support.call("run", *more, methods=methods)
     return ("compare", *arguments)
 
@@ -41,22 +45,38 @@ def made(tmp_path_factory: pytest.TempPathFactory, support: ModuleType) -> tuple
 
 
 def _result(folder: Path, support: ModuleType) -> Any:
-    return support.strict_json((folder / "outputs/compare/compare.json").read_text(encoding="utf-8"))
+    return support.strict_json(
+        (folder / "outputs/compare/compare.json").read_text(encoding="utf-8")
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------- the command
+# --------------------------------------------------------------------------------------------------
 
-def test_a_comparison_says_what_it_does_and_what_came_out(made: tuple[Path, Any], support: ModuleType) -> None:
+
+def test_a_comparison_says_what_it_does_and_what_came_out(
+    made: tuple[Path, Any], support: ModuleType
+) -> None:
     _, done = made
     assert done.code == 0, done.err
-    assert "compare: 4 runs: 2 class orders x 1 split x 1 data set x 2 methods x 1 seed, below outputs/compare" in done.err
-    assert "note: 2 pairs are too few to tell 2 methods apart, whatever comes out (6 is the fewest)" in done.err
+    assert (
+        "compare: 4 runs: 2 class orders x 1 split x 1 data set x 2 methods x 1 seed, below "
+        "outputs/compare" in done.err
+    )
+    assert (
+        "note: 2 pairs are too few to tell 2 methods apart, whatever comes out (6 is the fewest)"
+        in done.err
+    )
     steps = re.findall(r"^compare: (order .*)$", done.err, re.MULTILINE)
     assert steps == ["order 1, split 43 (1 of 2)", "order natural, split 43 (2 of 2)"]
     assert re.search(r"^synthetic +(finetune|linear_probe) .* best *$", done.out, re.MULTILINE)
     assert "not distinguishable: 2 pairs are too few (6 is the fewest)" in done.out
-    for words in ("The rows' scopes differ (all_seen, task_only)", "Class orders: 1, natural; split seeds: 43; seeds: 1.",
-                  "A pair is one class order with one split (2 per data set)", "all 4 sign patterns", "balanced accuracy; grouped"):
+    for words in (
+        "The rows' scopes differ (all_seen, task_only)",
+        "Class orders: 1, natural; split seeds: 43; seeds: 1.",
+        "A pair is one class order with one split (2 per data set)",
+        "all 4 sign patterns",
+        "balanced accuracy; grouped",
+    ):
         assert words in done.out
     assert "\x1b" not in done.out + done.err
 
@@ -64,28 +84,45 @@ def test_a_comparison_says_what_it_does_and_what_came_out(made: tuple[Path, Any]
 def test_the_files_agree_with_the_evaluations(made: tuple[Path, Any], support: ModuleType) -> None:
     folder, _ = made
     outputs, result = folder / "outputs", _result(folder, support)
-    assert {p.name for p in (outputs / "compare").iterdir() if p.is_dir()} == {"order-1_split-43", "order-natural_split-43"}
+    assert {p.name for p in (outputs / "compare").iterdir() if p.is_dir()} == {
+        "order-1_split-43",
+        "order-natural_split-43",
+    }
     assert {p.name for p in outputs.iterdir()} == {"compare"}
     scores: dict[str, list[float]] = {m: [] for m in METHODS}
     for run in result["runs"]:
-        at = outputs / "compare" / f"order-{run['order']}_split-{run['split']}/eval/synthetic/{run['method']}/seed-1/eval.json"
+        at = (
+            outputs
+            / "compare"
+            / f"order-{run['order']}_split-{run['split']}"
+            / f"eval/synthetic/{run['method']}/seed-1/eval.json"
+        )
         made_with = support.strict_json(at.read_text(encoding="utf-8"))
         split = made_with["settings"]["split"]
-        assert (split["class_order"], split["seed"]) == ("natural" if run["order"] == "natural" else "seeded_permutation", run["split"])
-        assert run["aa"] == made_with["parts"]["test"]["scopes"][made_with["scope"]]["balanced"]["aa"]
+        assert (split["class_order"], split["seed"]) == (
+            "natural" if run["order"] == "natural" else "seeded_permutation",
+            run["split"],
+        )
+        assert (
+            run["aa"] == made_with["parts"]["test"]["scopes"][made_with["scope"]]["balanced"]["aa"]
+        )
         scores[run["method"]].append(run["aa"])
     assert len({tuple(s) for s in scores.values()}) == 2
     for row in result["datasets"][0]["methods"]:
         assert row["aa"] == pytest.approx(np.mean(scores[row["method"]]))
         assert row["aa_low"] < row["aa"] < row["aa_high"]
-    table = list(csv.DictReader((outputs / "compare/compare.csv").read_text(encoding="utf-8").splitlines()))
+    table = list(
+        csv.DictReader((outputs / "compare/compare.csv").read_text(encoding="utf-8").splitlines())
+    )
     assert [float(r["aa"]) for r in table] == [r["aa"] for r in result["datasets"][0]["methods"]]
     page = (outputs / "compare/compare.md").read_text(encoding="utf-8")
     assert all(f"- {condition}" in page for condition in result["conditions"])
     assert not support.temporaries(outputs)
 
 
-def test_a_second_call_recomputes_nothing_and_a_wider_one_only_what_is_new(made: tuple[Path, Any], support: ModuleType) -> None:
+def test_a_second_call_recomputes_nothing_and_a_wider_one_only_what_is_new(
+    made: tuple[Path, Any], support: ModuleType
+) -> None:
     folder, _ = made
     before = support.artefacts(folder / "outputs")
     again = support.taamctl(folder, *_call(support, *GRID, "--json"))
@@ -95,20 +132,34 @@ def test_a_second_call_recomputes_nothing_and_a_wider_one_only_what_is_new(made:
     assert again.err.count(": reused outputs/compare/order-") == 2 * (2 + 2 * 3)
     assert support.artefacts(folder / "outputs") == before
 
-    seeds = support.taamctl(folder, *_call(support, "--seed", "2", "--split", "43", "--scope", "all_seen", "--quiet"))
+    seeds = support.taamctl(
+        folder, *_call(support, "--seed", "2", "--split", "43", "--scope", "all_seen", "--quiet")
+    )
     assert (seeds.code, seeds.err) == (0, "")
-    assert "A pair is a seed (2 per data set): one class order and one split were run, so nothing is said about others." in seeds.out
+    assert (
+        "A pair is a seed (2 per data set): one class order and one split were run, so nothing is "
+        "said about others." in seeds.out
+    )
     assert "Logit scope of every row: all_seen." in seeds.out
     result = _result(folder, support)
-    assert (result["orders"], result["splits"], result["seeds"], result["scope"]) == (["natural"], [43], [1, 2], "all_seen")
+    assert (result["orders"], result["splits"], result["seeds"], result["scope"]) == (
+        ["natural"],
+        [43],
+        [1, 2],
+        "all_seen",
+    )
     for path, content in before.items():
         if "/eval/" in path or path.endswith(".h5"):
             assert (folder / "outputs" / path).read_bytes() == content
 
 
-def test_an_interrupted_comparison_goes_on(made: tuple[Path, Any], support: ModuleType, tmp_path: Path) -> None:
+def test_an_interrupted_comparison_goes_on(
+    made: tuple[Path, Any], support: ModuleType, tmp_path: Path
+) -> None:
     block = Path("outputs/compare/order-1_split-43")
-    shutil.copytree(made[0] / block, tmp_path / block)  # the first block is done, the second not begun
+    shutil.copytree(
+        made[0] / block, tmp_path / block
+    )  # the first block is done, the second not begun
     running = support.start(tmp_path, *_call(support, *GRID))
     assert running.stderr is not None
     for line in running.stderr:
@@ -122,24 +173,59 @@ def test_an_interrupted_comparison_goes_on(made: tuple[Path, Any], support: Modu
     done = support.taamctl(tmp_path, *_call(support, *GRID))
     assert done.code == 0
     assert done.err.count(": reused outputs/compare/order-1_split-43/") == 8
-    known = {(run["order"], run["method"]): run["sha256"] for run in _result(made[0], support)["runs"] if run["seed"] == 1}
-    assert all(known.get((run["order"], run["method"]), run["sha256"]) == run["sha256"] for run in _result(tmp_path, support)["runs"])
+    known = {
+        (run["order"], run["method"]): run["sha256"]
+        for run in _result(made[0], support)["runs"]
+        if run["seed"] == 1
+    }
+    assert all(
+        known.get((run["order"], run["method"]), run["sha256"]) == run["sha256"]
+        for run in _result(tmp_path, support)["runs"]
+    )
 
 
 def _arguments(tmp_path: Path, **changes: Any) -> dict[str, Any]:
-    return {"datasets": ["synthetic"], "methods": list(METHODS), "seeds": [1], "outputs": tmp_path / "outputs", "quiet": True, **changes}
+    return {
+        "datasets": ["synthetic"],
+        "methods": list(METHODS),
+        "seeds": [1],
+        "outputs": tmp_path / "outputs",
+        "quiet": True,
+        **changes,
+    }
 
 
-@pytest.mark.parametrize(("changes", "error", "hint"), [
-    ({"methods": ["finetune"]}, "a comparison needs two methods, there is one: finetune", "--method"),
-    ({"methods": ["finetune"] * 2}, "a comparison needs two methods, there is one: finetune", "--method"),
-    ({"orders": ["natural", "alphabetic"]}, "--order alphabetic: neither natural nor a whole number from 0", "--order 1"),
-    ({"orders": ["-1"]}, "--order -1: neither natural nor a whole number from 0", "--order 1"),
-    ({"orders": ["4294967296"]}, "split.order_seed: 4294967296 must be < 4294967296", "params.yaml"),
-    ({"splits": [42, -3]}, "--split -3: a seed is not negative", "--split 42"),
-    ({"scope": "all"}, "--scope all: no such logit scope", "all_seen, up_to_task, task_only"),
-])
-def test_what_cannot_be_meant_is_refused_before_any_work(changes: dict[str, Any], error: str, hint: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "error", "hint"),
+    [
+        (
+            {"methods": ["finetune"]},
+            "a comparison needs two methods, there is one: finetune",
+            "--method",
+        ),
+        (
+            {"methods": ["finetune"] * 2},
+            "a comparison needs two methods, there is one: finetune",
+            "--method",
+        ),
+        (
+            {"orders": ["natural", "alphabetic"]},
+            "--order alphabetic: neither natural nor a whole number from 0",
+            "--order 1",
+        ),
+        ({"orders": ["-1"]}, "--order -1: neither natural nor a whole number from 0", "--order 1"),
+        (
+            {"orders": ["4294967296"]},
+            "split.order_seed: 4294967296 must be < 4294967296",
+            "params.yaml",
+        ),
+        ({"splits": [42, -3]}, "--split -3: a seed is not negative", "--split 42"),
+        ({"scope": "all"}, "--scope all: no such logit scope", "all_seen, up_to_task, task_only"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_any_work(
+    changes: dict[str, Any], error: str, hint: str, tmp_path: Path
+) -> None:
     with pytest.raises(TaamctlError, match=re.escape(error)) as caught:
         command(**_arguments(tmp_path, **changes))
     assert hint in caught.value.hint
@@ -155,35 +241,84 @@ def test_a_negative_seed_reaches_the_command(support: ModuleType, tmp_path: Path
 
 
 def test_every_order_meets_every_split_once(tmp_path: Path) -> None:
-    context = common.make_context(params=None, overrides=None, outputs=tmp_path, data_root=None, force=False, no_wait=False, quiet=True,
-                                  datasets=["synthetic"], methods=list(METHODS))
+    context = common.make_context(
+        params=None,
+        overrides=None,
+        outputs=tmp_path,
+        data_root=None,
+        force=False,
+        no_wait=False,
+        quiet=True,
+        datasets=["synthetic"],
+        methods=list(METHODS),
+    )
     cells = plan(context, ["natural", "1", "01", "natural"], [42, 7, 42])
-    assert [cell.folder for cell, _ in cells] == [f"order-{o}_split-{s}" for o in ("natural", "1") for s in (42, 7)]
+    assert [cell.folder for cell, _ in cells] == [
+        f"order-{o}_split-{s}" for o in ("natural", "1") for s in (42, 7)
+    ]
     for cell, own in cells:
         split = own.params.section("split")
-        assert (split.class_order, split.seed) == ("natural" if cell.order == "natural" else "seeded_permutation", cell.split)
+        assert (split.class_order, split.seed) == (
+            "natural" if cell.order == "natural" else "seeded_permutation",
+            cell.split,
+        )
         assert own.layout.root == tmp_path / "compare" / cell.folder
     assert cells[2][1].params.section("split").order_seed == 1
     assert [cell for cell, _ in plan(context, None, None)] == [compare.Cell("natural", 42)]
-    own_order = common.make_context(params=None, overrides=["split.class_order=seeded_permutation", "split.order_seed=5", "split.seed=6"],
-                                    outputs=tmp_path, data_root=None, force=False, no_wait=False, quiet=True, datasets=["synthetic"],
-                                    methods=list(METHODS))
+    own_order = common.make_context(
+        params=None,
+        overrides=["split.class_order=seeded_permutation", "split.order_seed=5", "split.seed=6"],
+        outputs=tmp_path,
+        data_root=None,
+        force=False,
+        no_wait=False,
+        quiet=True,
+        datasets=["synthetic"],
+        methods=list(METHODS),
+    )
     assert [cell for cell, _ in plan(own_order, None, None)] == [compare.Cell("5", 6)]
 
 
-# -------------------------------------------------------------------------------------------------------------------- what it says
+# --------------------------------------------------------------------------------------------------
 
-def _row(method: str, aa: float | None, seed: int, dataset: str = "toy", **changes: Any) -> dict[str, Any]:
+
+def _row(
+    method: str, aa: float | None, seed: int, dataset: str = "toy", **changes: Any
+) -> dict[str, Any]:
     scopes = dict.fromkeys(("all_seen", "up_to_task", "task_only"), aa)
-    return {"dataset": dataset, "method": method, "profile": None, "seed": seed, "part": "test", "averaging": "balanced", "unit": "graph",
-            "protocol": "grouped", "scope": "all_seen", "aa": aa, "af": 0.1, "aa_by_scope": scopes,
-            "af_by_scope": dict.fromkeys(scopes, 0.2), "task_id_kind": "none", "flags": [], "sha256": "0" * 64,
-            "split": "60/20/20 per class, split seed 42, natural class order", **changes}
+    return {
+        "dataset": dataset,
+        "method": method,
+        "profile": None,
+        "seed": seed,
+        "part": "test",
+        "averaging": "balanced",
+        "unit": "graph",
+        "protocol": "grouped",
+        "scope": "all_seen",
+        "aa": aa,
+        "af": 0.1,
+        "aa_by_scope": scopes,
+        "af_by_scope": dict.fromkeys(scopes, 0.2),
+        "task_id_kind": "none",
+        "flags": [],
+        "sha256": "0" * 64,
+        "split": "60/20/20 per class, split seed 42, natural class order",
+        **changes,
+    }
 
 
-def _grid(scores: dict[str, list[float]], *, blocks: bool, **changes: Any) -> list[tuple[compare.Cell, dict[str, Any]]]:
-    return [(compare.Cell("natural", 42 + i if blocks else 42), _row(method, aa, 1 if blocks else 1 + i, **changes))
-            for method, values in scores.items() for i, aa in enumerate(values)]
+def _grid(
+    scores: dict[str, list[float]], *, blocks: bool, **changes: Any
+) -> list[tuple[compare.Cell, dict[str, Any]]]:
+    return [
+        (
+            compare.Cell("natural", 42 + i if blocks else 42),
+            _row(method, aa, 1 if blocks else 1 + i, **changes),
+        )
+        for method, values in scores.items()
+        for i, aa in enumerate(values)
+    ]
 
 
 def _texts(result: dict[str, Any]) -> dict[str, str]:
@@ -194,36 +329,59 @@ def test_verdicts_in_words() -> None:
     base = [0.90, 0.91, 0.89, 0.92, 0.88, 0.90, 0.93, 0.87]
     # |a + 3b| >= 8 with a, b sums of four signs: 72 of 256 patterns
     near = [b - 0.002 + (-1) ** i * 0.004 for i, b in enumerate(base)]
-    result = compare.compared(_grid({"low": [b - 0.2 for b in base], "near": near, "top": base}, blocks=True))
-    assert _texts(result) == {"top": "best", "near": "not distinguishable, p = 0.28 (Holm)", "low": "worse, p = 0.02 (Holm)"}
+    result = compare.compared(
+        _grid({"low": [b - 0.2 for b in base], "near": near, "top": base}, blocks=True)
+    )
+    assert _texts(result) == {
+        "top": "best",
+        "near": "not distinguishable, p = 0.28 (Holm)",
+        "low": "worse, p = 0.02 (Holm)",
+    }
     assert result["datasets"][0]["top_group"] == ["top", "near"]
     assert [m["rank"] for m in result["datasets"][0]["methods"]] == [1.5, 1.5, 3.0]
     assert "adjusted by Holm for the 3 comparisons of a data set" in " ".join(result["conditions"])
     assert not any("is the fewest" in line for line in result["conditions"])
 
 
-@pytest.mark.parametrize(("pairs", "text"), [(1, "1 pair is too few (6 is the fewest)"), (5, "5 pairs are too few (6 is the fewest)")])
+@pytest.mark.parametrize(
+    ("pairs", "text"),
+    [(1, "1 pair is too few (6 is the fewest)"), (5, "5 pairs are too few (6 is the fewest)")],
+)
 def test_too_few_pairs_are_called_so(pairs: int, text: str) -> None:
-    result = compare.compared(_grid({"good": [0.9 + 0.01 * i for i in range(pairs)], "bad": [0.1] * pairs}, blocks=False))
+    result = compare.compared(
+        _grid({"good": [0.9 + 0.01 * i for i in range(pairs)], "bad": [0.1] * pairs}, blocks=False)
+    )
     assert _texts(result) == {"good": "best", "bad": f"not distinguishable: {text}"}
     assert "No difference can reach p < 0.05 here" in result["conditions"][-1 - (pairs == 1)]
 
 
 def test_methods_that_no_seed_changes() -> None:
     fixed = compare.compared(_grid({"probe": [0.85] * 8, "other": [0.8] * 8}, blocks=False))
-    assert _texts(fixed)["other"] == "not distinguishable: neither depends on the seed, so 8 seeds are 1 pair (6 is the fewest)"
+    assert (
+        _texts(fixed)["other"]
+        == "not distinguishable: neither depends on the seed, so 8 seeds are 1 pair (6 is the "
+        "fewest)"
+    )
     twins = compare.compared(_grid({"probe": [0.85] * 8, "twin": [0.85] * 8}, blocks=False))
     assert _texts(twins)["twin"] == "not distinguishable: equal in every pair"
-    noisy = compare.compared(_grid({"probe": [0.85] * 8, "net": [0.8 + 0.001 * i for i in range(8)]}, blocks=False))
+    noisy = compare.compared(
+        _grid({"probe": [0.85] * 8, "net": [0.8 + 0.001 * i for i in range(8)]}, blocks=False)
+    )
     assert _texts(noisy)["net"] == "worse, p = 0.008 (Holm)"
 
 
 def test_seeds_are_averaged_inside_a_block_and_data_sets_only_ranked() -> None:
-    found = [(compare.Cell(order, 42), _row(method, aa + 0.1 * seed, seed, dataset))
-             for dataset, flip in (("one", 0), ("two", 1)) for order in ("natural", "3")
-             for method, aa in (("a", 0.5), ("b", 0.5 + 0.1 * (-1) ** flip)) for seed in (1, 2)]
+    found = [
+        (compare.Cell(order, 42), _row(method, aa + 0.1 * seed, seed, dataset))
+        for dataset, flip in (("one", 0), ("two", 1))
+        for order in ("natural", "3")
+        for method, aa in (("a", 0.5), ("b", 0.5 + 0.1 * (-1) ** flip))
+        for seed in (1, 2)
+    ]
     result = compare.compared(found)
-    assert [d["pairs"] for d in result["datasets"]] == [["order natural, split 42", "order 3, split 42"]] * 2
+    assert [d["pairs"] for d in result["datasets"]] == [
+        ["order natural, split 42", "order 3, split 42"]
+    ] * 2
     assert [m["aa"] for m in result["datasets"][0]["methods"]] == pytest.approx([0.75, 0.65])
     assert result["overall"] == [{"method": m, "mean_rank": 1.5, "blocks": 4} for m in ("a", "b")]
     assert any("no test is made across data sets" in line for line in result["conditions"])
@@ -233,31 +391,58 @@ def test_seeds_are_averaged_inside_a_block_and_data_sets_only_ranked() -> None:
 
 def test_one_scope_for_all_takes_its_forgetting_too() -> None:
     result = compare.compared(_grid({"a": [0.5, 0.6], "b": [0.4, 0.5]}, blocks=True), "task_only")
-    assert {(m["scope"], round(m["af"], 3)) for m in result["datasets"][0]["methods"]} == {("task_only", 0.2)}
+    assert {(m["scope"], round(m["af"], 3)) for m in result["datasets"][0]["methods"]} == {
+        ("task_only", 0.2)
+    }
     assert "Logit scope of every row: task_only." in result["conditions"]
 
 
 def test_a_flag_that_holds_in_one_order_only_names_it() -> None:
     found = _grid({"a": [0.5, 0.6], "b": [0.4, 0.5]}, blocks=True)
-    found = [(cell, {**row, "flags": ["everywhere", *(["once"] if cell.split == 43 else [])]}) for cell, row in found]
-    assert compare.compared(found)["conditions"][-2:] == ["toy: everywhere", "toy: once (order natural, split 43)"]
+    found = [
+        (cell, {**row, "flags": ["everywhere", *(["once"] if cell.split == 43 else [])]})
+        for cell, row in found
+    ]
+    assert compare.compared(found)["conditions"][-2:] == [
+        "toy: everywhere",
+        "toy: once (order natural, split 43)",
+    ]
 
 
 def test_a_run_without_a_score_is_refused_by_name() -> None:
     with pytest.raises(TaamctlError, match=r"toy b seed 1 \(order natural, split 42\) has no AA"):
-        compare.compared([*_grid({"a": [0.5]}, blocks=True), (compare.Cell("natural", 42), _row("b", None, 1))])
+        compare.compared(
+            [*_grid({"a": [0.5]}, blocks=True), (compare.Cell("natural", 42), _row("b", None, 1))]
+        )
 
 
-@pytest.mark.parametrize(("p", "text"), [(0.03, "p = 0.03"), (0.0499, "p = 0.050"), (0.052, "p = 0.05"), (0.0078, "p = 0.008"),
-                                         (0.0002, "p < 0.001"), (1.0, "p = 1.00"), (0.29, "p = 0.29")])
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (0.03, "p = 0.03"),
+        (0.0499, "p = 0.050"),
+        (0.052, "p = 0.05"),
+        (0.0078, "p = 0.008"),
+        (0.0002, "p < 0.001"),
+        (1.0, "p = 1.00"),
+        (0.29, "p = 0.29"),
+    ],
+)
 def test_p_values_as_text(p: float, text: str) -> None:
     assert compare.p_text(p) == text
 
 
-@pytest.mark.parametrize(("cells", "methods", "seeds", "pairs", "more"), [
-    (1, 2, 3, "3 pairs are", "--order, --split or --seed"), (4, 3, 9, "4 pairs are", "--order or --split"),
-    (1, 2, 1, "1 pair is", "--order, --split or --seed")])
-def test_what_could_tell_is_said_before_the_work(cells: int, methods: int, seeds: int, pairs: str, more: str) -> None:
+@pytest.mark.parametrize(
+    ("cells", "methods", "seeds", "pairs", "more"),
+    [
+        (1, 2, 3, "3 pairs are", "--order, --split or --seed"),
+        (4, 3, 9, "4 pairs are", "--order or --split"),
+        (1, 2, 1, "1 pair is", "--order, --split or --seed"),
+    ],
+)
+def test_what_could_tell_is_said_before_the_work(
+    cells: int, methods: int, seeds: int, pairs: str, more: str
+) -> None:
     note = compare.too_few(cells, methods, seeds)
     assert note.startswith(f"{pairs} too few to tell {methods} methods apart")
     assert note.endswith(f"name more {more}")
@@ -265,13 +450,37 @@ def test_what_could_tell_is_said_before_the_work(cells: int, methods: int, seeds
     assert compare.too_few(enough, methods, 1) == "" == compare.too_few(1, methods, enough)
 
 
-def test_several_splits_of_parts_that_no_seed_draws_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_splits_of_parts_that_no_seed_draws_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     ring, _ = adjacency_from_edges(np.arange(40), (np.arange(40) + 1) % 40, 40, "shop")
     part = (np.arange(40) // 4 % 3).astype(np.int8)
-    _imported.write(Path("data/shop.h5"), NodeGraph("shop", ring, np.ones((40, 2), np.float32), np.arange(40) % 4, tuple("abcd"), (),
-                                                    Given(part=part)), {})
-    context = common.make_context(params=None, overrides=["train.epochs=1"], outputs=Path("outputs"), data_root=None, force=False,
-                                  no_wait=False, quiet=True, datasets=["shop"], methods=["finetune", "linear_probe"])
-    with pytest.raises(TaamctlError, match="the parts of shop are given: a split seed changes nothing"):
+    _imported.write(
+        Path("data/shop.h5"),
+        NodeGraph(
+            "shop",
+            ring,
+            np.ones((40, 2), np.float32),
+            np.arange(40) % 4,
+            tuple("abcd"),
+            (),
+            Given(part=part),
+        ),
+        {},
+    )
+    context = common.make_context(
+        params=None,
+        overrides=["train.epochs=1"],
+        outputs=Path("outputs"),
+        data_root=None,
+        force=False,
+        no_wait=False,
+        quiet=True,
+        datasets=["shop"],
+        methods=["finetune", "linear_probe"],
+    )
+    with pytest.raises(
+        TaamctlError, match="the parts of shop are given: a split seed changes nothing"
+    ):
         run_cells(context, plan(context, None, [1, 2]), None)

@@ -40,19 +40,41 @@ def refused(*arguments: str) -> TaamctlError:
 
 
 def test_the_file_on_stdout_and_every_change_on_stderr(here: Path) -> None:
-    done = run("nodes.csv", "edges.csv", "--name", "shop", "--time", "when", "--licence", "CC0", "--directed")
+    done = run(
+        "nodes.csv",
+        "edges.csv",
+        "--name",
+        "shop",
+        "--time",
+        "when",
+        "--licence",
+        "CC0",
+        "--directed",
+    )
     assert done.exit_code == 0, done.output
     assert done.stdout == f"data{os.sep}shop.h5\n"
     assert done.stderr.splitlines() == [
-        "nodes.csv: id from 'id'; label from 'label'; time from 'when'; 2 columns of features", "nodes.csv: features: a, b",
-        "features cast from int64 to float32", "1 duplicate edges dropped",
+        "nodes.csv: id from 'id'; label from 'label'; time from 'when'; 2 columns of features",
+        "nodes.csv: features: a, b",
+        "features cast from int64 to float32",
+        "1 duplicate edges dropped",
         "2 of 2 edges have no reverse: split.symmetrize decides whether they count both ways",
-        "3 nodes, 2 edges, 2 features, 2 classes", "next: taamctl data doctor shop"]
+        "3 nodes, 2 edges, 2 features, 2 classes",
+        "next: taamctl data doctor shop",
+    ]
     graph = _imported.read(Path("data/shop.h5"))
-    assert graph.class_names == ("one", "two") and graph.given.time is not None and graph.given.time.tolist() == [3, 2, 1]
+    assert (
+        graph.class_names == ("one", "two")
+        and graph.given.time is not None
+        and graph.given.time.tolist() == [3, 2, 1]
+    )
     assert graph.given.node_id is not None and graph.given.node_id.tolist() == ["x", "y", "z"]
     module = registry.load("taamctl.datasets", "shop")
-    assert (module.META.directed, module.META.licence, module.SOURCE["format"]) == (True, "CC0", "table")
+    assert (module.META.directed, module.META.licence, module.SOURCE["format"]) == (
+        True,
+        "CC0",
+        "table",
+    )
     assert [f["name"] for f in module.SOURCE["files"]] == ["nodes.csv", "edges.csv"]
     assert module.SOURCE["options"] == {"time": "when"}
 
@@ -71,21 +93,32 @@ def test_a_file_that_is_there_is_kept_unless_forced(here: Path) -> None:
     error = refused("nodes.csv", "edges.csv", "--name", "shop", "--ignore", "when,b")
     assert error.message == f"data{os.sep}shop.h5 is there already" and "--force" in error.hint
     assert Path("data/shop.h5").read_bytes() == before
-    assert run("nodes.csv", "edges.csv", "--name", "shop", "--ignore", "when,b", "--force").exit_code == 0
+    assert (
+        run("nodes.csv", "edges.csv", "--name", "shop", "--ignore", "when,b", "--force").exit_code
+        == 0
+    )
     assert _imported.read(Path("data/shop.h5")).num_features == 1
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--name", "photo"], "there is a dataset 'photo' already, from taamctl"),
-    (["--name", "My-Shop"], "'My-Shop' is no name for a dataset"),
-    (["--name", "shop", "--format", "excel"], "--format excel: there is no such format"),
-    (["--name", "shop", "--nan", "drop"], "--nan drop: neither refuse nor zero"),
-    (["--name", "shop", "--into", "nodes.csv"], "--into nodes.csv is a file"),
-    (["--name", "shop", "--label", "lable"], "nodes.csv: --label lable: there is no such column"),
-    (["--name", "shop", "--tasks", "none.csv"], "none.csv is not there"),
-    (["--name", "shop", "--split", "none.csv"], "none.csv is not there"),
-])
-def test_what_is_refused_leaves_nothing_behind(here: Path, arguments: list[str], message: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--name", "photo"], "there is a dataset 'photo' already, from taamctl"),
+        (["--name", "My-Shop"], "'My-Shop' is no name for a dataset"),
+        (["--name", "shop", "--format", "excel"], "--format excel: there is no such format"),
+        (["--name", "shop", "--nan", "drop"], "--nan drop: neither refuse nor zero"),
+        (["--name", "shop", "--into", "nodes.csv"], "--into nodes.csv is a file"),
+        (
+            ["--name", "shop", "--label", "lable"],
+            "nodes.csv: --label lable: there is no such column",
+        ),
+        (["--name", "shop", "--tasks", "none.csv"], "none.csv is not there"),
+        (["--name", "shop", "--split", "none.csv"], "none.csv is not there"),
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(
+    here: Path, arguments: list[str], message: str
+) -> None:
     assert message in refused("nodes.csv", "edges.csv", *arguments).message
     assert sorted(p.name for p in here.iterdir()) == ["edges.csv", "nodes.csv"]
 
@@ -93,15 +126,27 @@ def test_what_is_refused_leaves_nothing_behind(here: Path, arguments: list[str],
 def test_tasks_and_parts_reach_the_stream(here: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [(f"n{i}", "abcd"[i % 4], *rng.normal(size=3)) for i in range(80)]
-    Path("nodes.csv").write_text("id,label,p,q,r\n" + "".join(f"{i},{c},{p},{q},{r}\n" for i, c, p, q, r in rows))
-    Path("edges.csv").write_text("source,target\n" + "".join(f"n{i},n{(i * 7 + 4) % 80}\n" for i in range(80)))
+    Path("nodes.csv").write_text(
+        "id,label,p,q,r\n" + "".join(f"{i},{c},{p},{q},{r}\n" for i, c, p, q, r in rows)
+    )
+    Path("edges.csv").write_text(
+        "source,target\n" + "".join(f"n{i},n{(i * 7 + 4) % 80}\n" for i in range(80))
+    )
     Path("tasks.csv").write_text("class,task\na,2\nb,1\nc,1\nd,2\n")
-    Path("split.csv").write_text("id,part\n" + "".join(f"n{i},{('train', 'train', 'val', 'test')[i // 4 % 4]}\n" for i in range(80)))
-    done = run("nodes.csv", "edges.csv", "--name", "shop", "--tasks", "tasks.csv", "--split", "split.csv")
+    Path("split.csv").write_text(
+        "id,part\n"
+        + "".join(f"n{i},{('train', 'train', 'val', 'test')[i // 4 % 4]}\n" for i in range(80))
+    )
+    done = run(
+        "nodes.csv", "edges.csv", "--name", "shop", "--tasks", "tasks.csv", "--split", "split.csv"
+    )
     assert done.exit_code == 0, done.output
     report = json.loads(CliRunner().invoke(app, ["data", "doctor", "shop", "--json"]).stdout)
     assert [sorted(t["classes"]) for t in report["stream"]["tasks"]] == [["b", "c"], ["a", "d"]]
-    assert report["stream"]["parts"]["test"]["nodes"] == 20 and set(report["states"]) >= {"arrival", "part"}
+    assert report["stream"]["parts"]["test"]["nodes"] == 20 and set(report["states"]) >= {
+        "arrival",
+        "part",
+    }
 
 
 def test_elsewhere_it_says_where_names_are_looked_up(here: Path) -> None:
@@ -112,7 +157,13 @@ def test_elsewhere_it_says_where_names_are_looked_up(here: Path) -> None:
 
 def test_of_a_folder_only_raw_counts(here: Path) -> None:
     (here / "set" / "raw").mkdir(parents=True)
-    np.savez("set/raw/data.npz", edge_index=[[0, 1], [1, 0]], node_feat=np.eye(2, dtype=np.float32), num_nodes_list=[2], num_edges_list=[2])
+    np.savez(
+        "set/raw/data.npz",
+        edge_index=[[0, 1], [1, 0]],
+        node_feat=np.eye(2, dtype=np.float32),
+        num_nodes_list=[2],
+        num_edges_list=[2],
+    )
     np.savez("set/raw/node-label.npz", node_label=[[0], [1]])
     made = []
     for name in ("one", "two"):

@@ -26,16 +26,34 @@ from taamctl.runtime.artefacts import Artefact
 SHOP = Path("data/shop.h5")
 DATASETS = "taamctl.datasets"
 
+NOTHING = Given()
 
-def graph(*, sparse: bool = False, shift: float = 0.0, given: Given = Given(), sizes: tuple[int, ...] = (30, 30, 30, 30)) -> NodeGraph:  # noqa: B008
+
+def graph(
+    *,
+    sparse: bool = False,
+    shift: float = 0.0,
+    given: Given = NOTHING,
+    sizes: tuple[int, ...] = (30, 30, 30, 30),
+) -> NodeGraph:
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(len(sizes)), sizes)
     n = len(labels)
-    adjacency, _ = adjacency_from_edges(rng.integers(0, n, 4 * n), rng.integers(0, n, 4 * n), n, "shop")
+    adjacency, _ = adjacency_from_edges(
+        rng.integers(0, n, 4 * n), rng.integers(0, n, 4 * n), n, "shop"
+    )
     x: Any = rng.normal(size=(n, 4)).astype(np.float32) + np.float32(shift)
     if sparse:
         x = CSR(np.arange(n + 1, dtype=np.int64), (np.arange(n) % 4).astype(np.int32), None, (n, 4))
-    return NodeGraph("shop", adjacency, x, labels, tuple(f"kind {i}" for i in range(len(sizes))), ("cast from text",), given)
+    return NodeGraph(
+        "shop",
+        adjacency,
+        x,
+        labels,
+        tuple(f"kind {i}" for i in range(len(sizes))),
+        ("cast from text",),
+        given,
+    )
 
 
 @pytest.fixture
@@ -45,8 +63,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def context(*overrides: str, datasets: list[str] | None = None) -> Any:
-    return common.make_context(params=None, overrides=list(overrides), outputs=Path("outputs"), data_root=None, force=False, no_wait=False,
-                               quiet=True, datasets=datasets or ["shop"])
+    return common.make_context(
+        params=None,
+        overrides=list(overrides),
+        outputs=Path("outputs"),
+        data_root=None,
+        force=False,
+        no_wait=False,
+        quiet=True,
+        datasets=datasets or ["shop"],
+    )
 
 
 def invoke(*arguments: str) -> Any:
@@ -56,11 +82,22 @@ def invoke(*arguments: str) -> Any:
 @pytest.mark.parametrize("sparse", [False, True])
 def test_what_is_written_is_read(here: Path, sparse: bool) -> None:
     n = 120
-    made = graph(sparse=sparse, given=Given(np.array([1, 0, 0, 1]), (np.arange(n) % 3).astype(np.int8), np.arange(n) / 2,
-                                            np.array([f"n{i}ü" for i in range(n)])))
-    _imported.write(SHOP, made, {"nodes": "shop.csv", "sha256": "0" * 64, "licence": "CC0"}, directed=True)
+    made = graph(
+        sparse=sparse,
+        given=Given(
+            np.array([1, 0, 0, 1]),
+            (np.arange(n) % 3).astype(np.int8),
+            np.arange(n) / 2,
+            np.array([f"n{i}ü" for i in range(n)]),
+        ),
+    )
+    _imported.write(
+        SHOP, made, {"nodes": "shop.csv", "sha256": "0" * 64, "licence": "CC0"}, directed=True
+    )
     before = SHOP.read_bytes()
-    _imported.write(SHOP, made, {"nodes": "shop.csv", "sha256": "0" * 64, "licence": "CC0"}, directed=True)
+    _imported.write(
+        SHOP, made, {"nodes": "shop.csv", "sha256": "0" * 64, "licence": "CC0"}, directed=True
+    )
     assert SHOP.read_bytes() == before
     read = _imported.read(SHOP)
     assert (read.name, read.class_names, read.notes) == (made.name, made.class_names, made.notes)
@@ -71,13 +108,26 @@ def test_what_is_written_is_read(here: Path, sparse: bool) -> None:
     assert np.array_equal(read.labels, made.labels)
     if sparse:
         assert isinstance(read.features, CSR) and isinstance(made.features, CSR)
-        assert read.features.data is None and np.array_equal(read.features.indices, made.features.indices)
+        assert read.features.data is None and np.array_equal(
+            read.features.indices, made.features.indices
+        )
     else:
         assert np.array_equal(read.features, made.features)
     module = _imported.module(SHOP)
     meta = module.META
-    assert (meta.nodes, meta.edges, meta.features, meta.classes, meta.directed, meta.licence) == (n, made.adjacency.nnz, 4, 4, True, "CC0")
-    assert (module.SOURCE["nodes"], module.TASKS, module.STATES) == ("shop.csv", 2, ("arrival", "part", "time", "node_id"))
+    assert (meta.nodes, meta.edges, meta.features, meta.classes, meta.directed, meta.licence) == (
+        n,
+        made.adjacency.nnz,
+        4,
+        4,
+        True,
+        "CC0",
+    )
+    assert (module.SOURCE["nodes"], module.TASKS, module.STATES) == (
+        "shop.csv",
+        2,
+        ("arrival", "part", "time", "node_id"),
+    )
 
 
 def test_nothing_is_written_under_a_name_that_is_taken_or_none(here: Path) -> None:
@@ -107,7 +157,11 @@ def test_lists_and_near_misses_hold_it(here: Path) -> None:
         registry.require(DATASETS, "shpo")
     assert error.value.hint == "did you mean 'shop'?"
     rows = {row["name"]: row for row in json.loads(invoke("data", "list", "--json").stdout)}
-    assert (rows["shop"]["nodes"], rows["shop"]["classes"], rows["shop"]["found"]) == (120, 4, "data/shop.h5")
+    assert (rows["shop"]["nodes"], rows["shop"]["classes"], rows["shop"]["found"]) == (
+        120,
+        4,
+        "data/shop.h5",
+    )
     assert json.loads(invoke("data", "info", "shop", "--json").stdout)["features"] == 4
     assert registry.origin(DATASETS, "shop") == "data/shop.h5"
 
@@ -116,7 +170,9 @@ def test_a_clash_with_one_of_ours_is_refused_and_listed(here: Path) -> None:
     _imported.write(SHOP, graph(), {})
     SHOP.rename("data/photo.h5")
     Path("data/other.h5").write_bytes(b"not HDF5")
-    with pytest.raises(TaamctlError, match="data/photo.h5 is called as a dataset of taamctl") as error:
+    with pytest.raises(
+        TaamctlError, match="data/photo.h5 is called as a dataset of taamctl"
+    ) as error:
         registry.load(DATASETS, "photo")
     assert "mv data/photo.h5 data/my_photo.h5" in error.value.hint
     rows = {row["name"]: row for row in json.loads(invoke("data", "list", "--json").stdout)}
@@ -149,16 +205,23 @@ def test_replacing_the_file_remakes_split_and_what_follows(here: Path) -> None:
     assert [stage.run(context(), "shop").reused for stage in (split, precompute)] == [False, False]
 
 
-# --------------------------------------------------------------------------------------------------- what a split says it did
+# --------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("policy", "line"), [
-    ("drop", "left out: class kind 6 (9 nodes): leftover class (odd_class: drop)"),
-    ("merge_into_last", "leftover: kind 6 joined the last task (odd_class: merge_into_last)"),
-    ("singleton_task", "leftover: kind 6 became a task of 1 (odd_class: singleton_task)"),
-])
+
+@pytest.mark.parametrize(
+    ("policy", "line"),
+    [
+        ("drop", "left out: class kind 6 (9 nodes): leftover class (odd_class: drop)"),
+        ("merge_into_last", "leftover: kind 6 joined the last task (odd_class: merge_into_last)"),
+        ("singleton_task", "leftover: kind 6 became a task of 1 (odd_class: singleton_task)"),
+    ],
+)
 def test_no_leftover_class_goes_unsaid(here: Path, policy: str, line: str) -> None:
     _imported.write(SHOP, graph(sizes=(9, 9, 9, 9, 9, 9, 9)), {})
-    said = [x.strip() for x in show_account(split.run(context(f"split.odd_class={policy}"), "shop").path)]
+    said = [
+        x.strip()
+        for x in show_account(split.run(context(f"split.odd_class={policy}"), "shop").path)
+    ]
     assert [x for x in said if x.startswith(("left", "leftover"))] == [line]
 
 
@@ -180,19 +243,33 @@ def test_what_the_graph_states_is_said_and_stands_in_the_account(here: Path) -> 
     assert "warning: no class has a node in val: nothing is measured on it" in said
     with Artefact(path, "split") as made:
         assert json.loads(made.attribute("account"))["parts"] == "given"
-    said = [x.strip() for x in show_account(split.run(context("split.tasks=by_size", "split.parts=drawn"), "shop").path)]
+    said = [
+        x.strip()
+        for x in show_account(
+            split.run(context("split.tasks=by_size", "split.parts=drawn"), "shop").path
+        )
+    ]
     assert not any(x.startswith(("tasks:", "parts:", "warning:")) for x in said)
 
 
-# ------------------------------------------------------------------------------------------------------------------------ doctor
+# --------------------------------------------------------------------------------------------------
+
 
 def test_doctor_reports_as_json_and_as_text(here: Path) -> None:
     _imported.write(SHOP, graph(sizes=(30, 30, 30, 30, 30, 1)), {})
     done = invoke("data", "doctor", "shop", "--json")
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)
-    assert (report["dataset"], report["from"], report["nodes"], report["ok"]) == ("shop", "data/shop.h5", 151, True)
-    assert [t["classes"] for t in report["stream"]["tasks"]] == [["kind 0", "kind 1"], ["kind 2", "kind 3"]]
+    assert (report["dataset"], report["from"], report["nodes"], report["ok"]) == (
+        "shop",
+        "data/shop.h5",
+        151,
+        True,
+    )
+    assert [t["classes"] for t in report["stream"]["tasks"]] == [
+        ["kind 0", "kind 1"],
+        ["kind 2", "kind 3"],
+    ]
     assert [c["stage"] for c in report["estimates"]] == ["split", "precompute", "train", "infer"]
     assert [f["level"] for f in report["findings"]][:2] == ["warning", "warning"]
     assert not Path("outputs").exists()
@@ -201,8 +278,13 @@ def test_doctor_reports_as_json_and_as_text(here: Path) -> None:
     assert text.endswith("nothing stops a run\n")
 
 
-@pytest.mark.parametrize(("override", "message"), [("split.small_class=refuse", "classes with fewer than 2 nodes: kind 2 (1)"),
-                                                   ("split.class_order=time", "this graph has no times")])
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("split.small_class=refuse", "classes with fewer than 2 nodes: kind 2 (1)"),
+        ("split.class_order=time", "this graph has no times"),
+    ],
+)
 def test_doctor_says_no_where_a_run_would_stop(here: Path, override: str, message: str) -> None:
     _imported.write(SHOP, graph(sizes=(30, 30, 1)), {})
     done = invoke("data", "doctor", "shop", "--set", override, "--json")

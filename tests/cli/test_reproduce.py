@@ -9,8 +9,20 @@ from types import ModuleType
 QUICK = ("--seed", "1", "--set", "train.epochs=2", "--set", "train.threads=1")
 
 
-def test_a_table_is_run_once_written_in_four_forms_and_lists_what_is_not_there(tmp_path: Path, support: ModuleType) -> None:
-    call = ("reproduce", "taskid", "--dataset", "synthetic", "--dataset", "wikics", "--data-root", str(tmp_path), *QUICK)
+def test_a_table_is_run_once_written_in_four_forms_and_lists_what_is_not_there(
+    tmp_path: Path, support: ModuleType
+) -> None:
+    call = (
+        "reproduce",
+        "taskid",
+        "--dataset",
+        "synthetic",
+        "--dataset",
+        "wikics",
+        "--data-root",
+        str(tmp_path),
+        *QUICK,
+    )
     first = support.taamctl(tmp_path, *call, "--json")
     assert first.code == 0, first.err
     made = json.loads(first.out)
@@ -21,9 +33,16 @@ def test_a_table_is_run_once_written_in_four_forms_and_lists_what_is_not_there(t
     assert by_row["AMP, cosine", "wikics"]["verdict"] == "no data"
     assert by_row["AMP, cosine", "wikics"]["paper"] == 100
     folder = tmp_path / "outputs" / "reproduce"
-    assert sorted(p.name for p in folder.iterdir() if p.is_file()) == ["taskid.csv", "taskid.json", "taskid.md", "taskid.tex"]
+    assert sorted(p.name for p in folder.iterdir() if p.is_file()) == [
+        "taskid.csv",
+        "taskid.json",
+        "taskid.md",
+        "taskid.tex",
+    ]
     trained = sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("train.h5"))
-    assert trained == [Path("outputs/train/synthetic/taam/seed-1/train.h5")], "six rows, one training"
+    assert trained == [Path("outputs/train/synthetic/taam/seed-1/train.h5")], (
+        "six rows, one training"
+    )
     before = support.artefacts(tmp_path / "outputs")
     second = support.taamctl(tmp_path, *call)
     assert second.code == 0
@@ -33,7 +52,9 @@ def test_a_table_is_run_once_written_in_four_forms_and_lists_what_is_not_there(t
 
 
 def test_rows_with_other_parameters_lie_apart(tmp_path: Path, support: ModuleType) -> None:
-    done = support.taamctl(tmp_path, "reproduce", "ablation", "--dataset", "synthetic", *QUICK, "--json", "--quiet")
+    done = support.taamctl(
+        tmp_path, "reproduce", "ablation", "--dataset", "synthetic", *QUICK, "--json", "--quiet"
+    )
     assert done.code == 0, done.err
     rows = {(r["row"], r["metric"]): r for r in json.loads(done.out)["rows"]}
     assert rows["w/o NSMs, head trained", "aa"]["ours"] > rows["w/o NSMs", "aa"]["ours"]
@@ -50,8 +71,11 @@ def test_the_cost_table_needs_no_data(tmp_path: Path, support: ModuleType) -> No
 
 
 def test_wrong_calls_are_refused_before_any_work(tmp_path: Path, support: ModuleType) -> None:
-    for arguments, said in ((("mian",), "no table 'mian'"), (("main", "--dataset", "foto"), "no dataset called 'foto'"),
-                            (("main", "--set", "train.epochs=0"), "train.epochs")):
+    for arguments, said in (
+        (("mian",), "no table 'mian'"),
+        (("main", "--dataset", "foto"), "no dataset called 'foto'"),
+        (("main", "--set", "train.epochs=0"), "train.epochs"),
+    ):
         done = support.taamctl(tmp_path, "reproduce", *arguments)
         assert done.code == 2
         errors, _ = support.error_lines(done)

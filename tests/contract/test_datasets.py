@@ -45,8 +45,18 @@ def load(name: str, root: Path | None) -> NodeGraph:
 
 
 def test_the_known_sets_are_there() -> None:
-    assert set(NAMES) >= {"arxiv", "citeseer", "computer", "corafull", "debian", "photo", "products", "reddit",
-                          "synthetic", "wikics"}
+    assert set(NAMES) >= {
+        "arxiv",
+        "citeseer",
+        "computer",
+        "corafull",
+        "debian",
+        "photo",
+        "products",
+        "reddit",
+        "synthetic",
+        "wikics",
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -61,7 +71,9 @@ def test_meta_is_complete(name: str) -> None:
     assert (meta.params is not None) == (meta.nodes < 0)
     if meta.files:
         assert meta.homepage.startswith("https://")
-        assert all(f.url.startswith(("http://", "https://")) and f.url.endswith(f.name) for f in meta.files)
+        assert all(
+            f.url.startswith(("http://", "https://")) and f.url.endswith(f.name) for f in meta.files
+        )
         assert len({f.name for f in meta.files}) == len(meta.files)
         assert all(len(f.sha256) in (0, 64) for f in meta.files)
 
@@ -78,7 +90,9 @@ def test_what_fetch_downloads_is_where_load_looks(name: str, tmp_path: Path) -> 
         if path.suffix != ".zip":
             path.touch()
             continue
-        members = [c.partition("::")[2] for c in module.LAYOUTS if c.startswith(f"{name}/{file.name}::")]
+        members = [
+            c.partition("::")[2] for c in module.LAYOUTS if c.startswith(f"{name}/{file.name}::")
+        ]
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(members[0], b"")
     found = find(tmp_path, module.LAYOUTS)
@@ -99,7 +113,9 @@ def test_missing_data_says_what_to_put_where(name: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def prepared(request: pytest.FixtureRequest) -> Callable[[str], NodeGraph]:
-    """Return a function that loads a data set, from the shared folder if it needs files, or skips."""
+    """Return a function that loads a data set, from the shared folder if it needs files, or
+    skips.
+    """
     graphs: dict[str, NodeGraph] = {}
 
     def get(name: str) -> NodeGraph:
@@ -120,9 +136,17 @@ def test_counts_match(name: str, prepared: Callable[[str], NodeGraph]) -> None:
     if meta.nodes < 0:
         assert graph.labels.max() == len(graph.class_names) - 1
         return
-    assert (graph.num_nodes, graph.num_features, len(graph.class_names)) == (meta.nodes, meta.features, meta.classes)
+    assert (graph.num_nodes, graph.num_features, len(graph.class_names)) == (
+        meta.nodes,
+        meta.features,
+        meta.classes,
+    )
     # a count made by adding the reverse of every edge counts a self-loop twice
-    assert meta.edges - int(to_scipy(graph.adjacency).diagonal().sum()) <= graph.adjacency.nnz <= meta.edges
+    assert (
+        meta.edges - int(to_scipy(graph.adjacency).diagonal().sum())
+        <= graph.adjacency.nnz
+        <= meta.edges
+    )
     assert set(np.unique(graph.labels)) - {-1} == set(range(meta.classes))
     assert ((graph.labels < 0).any()) == (meta.unlabelled_as is not None)
 
@@ -135,10 +159,13 @@ def test_graph_is_canonical(name: str, prepared: Callable[[str], NodeGraph]) -> 
     for matrix in (graph.adjacency, graph.features):
         if isinstance(matrix, CSR):
             rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-            assert (np.diff(rows * matrix.shape[1] + matrix.indices) > 0).all()  # sorted, nothing twice
+            assert (
+                np.diff(rows * matrix.shape[1] + matrix.indices) > 0
+            ).all()  # sorted, nothing twice
 
 
-# one line per layout: data set, raw file in the shared folder (or every member of an archive), where it goes
+# one line per layout: data set, raw file in the shared folder (or every member of an archive),
+# where it goes
 LAYOUTS = [
     ("citeseer", "citeseer.npz", "citeseer.npz"),
     ("citeseer", "citeseer.npz", "citeseer/citeseer.npz"),
@@ -148,13 +175,28 @@ LAYOUTS = [
     ("citeseer", "planetoid/citeseer.zip", "citeseer_d6836239/"),
     ("citeseer", "planetoid/citeseer.zip", "CiteSeer/raw/"),
     ("citeseer", "planetoid/citeseer.zip", "citeseer/"),
-    *((name, f"{raw}.npz", where) for name, raw, dgl, suffix, pyg in (
-        ("photo", "amazon_electronics_photo", "amazon_co_buy_photo", "b75d805d", "Photo"),
-        ("computer", "amazon_electronics_computers", "amazon_co_buy_computer", "b5999b2e", "Computers"),
-    ) for where in (
-        f"{raw}.npz", f"{name}/{raw}.npz", f"{dgl}_{suffix}/{dgl}.npz", f"Amazon/{pyg}/raw/{raw}.npz",
-        f"{pyg}/raw/{raw}.npz", f"{dgl}.zip", f"{name}/{dgl}.zip",
-    )),
+    *(
+        (name, f"{raw}.npz", where)
+        for name, raw, dgl, suffix, pyg in (
+            ("photo", "amazon_electronics_photo", "amazon_co_buy_photo", "b75d805d", "Photo"),
+            (
+                "computer",
+                "amazon_electronics_computers",
+                "amazon_co_buy_computer",
+                "b5999b2e",
+                "Computers",
+            ),
+        )
+        for where in (
+            f"{raw}.npz",
+            f"{name}/{raw}.npz",
+            f"{dgl}_{suffix}/{dgl}.npz",
+            f"Amazon/{pyg}/raw/{raw}.npz",
+            f"{pyg}/raw/{raw}.npz",
+            f"{dgl}.zip",
+            f"{name}/{dgl}.zip",
+        )
+    ),
 ]
 
 
@@ -173,8 +215,14 @@ def build(shared: Path, source: str, target: Path, folder: bool) -> None:
 
 
 @pytest.mark.parametrize(("name", "source", "where"), LAYOUTS)
-def test_layouts_give_equal_graphs(name: str, source: str, where: str, tmp_path: Path, shared_data: Path,
-                                   prepared: Callable[[str], NodeGraph]) -> None:
+def test_layouts_give_equal_graphs(
+    name: str,
+    source: str,
+    where: str,
+    tmp_path: Path,
+    shared_data: Path,
+    prepared: Callable[[str], NodeGraph],
+) -> None:
     build(shared_data, source, tmp_path / where, where.endswith("/"))
     graph = load(name, tmp_path)
     assert content_hash(graph) == content_hash(prepared(name))
@@ -182,7 +230,9 @@ def test_layouts_give_equal_graphs(name: str, source: str, where: str, tmp_path:
 
 
 @pytest.mark.parametrize(("name", "source", "where"), LAYOUTS)
-def test_truncated_file_is_named(name: str, source: str, where: str, tmp_path: Path, shared_data: Path) -> None:
+def test_truncated_file_is_named(
+    name: str, source: str, where: str, tmp_path: Path, shared_data: Path
+) -> None:
     target = tmp_path / where
     build(shared_data, source, target, where.endswith("/"))
     victim = target / "ind.citeseer.graph" if where.endswith("/") else target
@@ -204,21 +254,29 @@ def test_photo_keeps_its_self_loop(prepared: Callable[[str], NodeGraph]) -> None
     from taamctl.graph.canonical import symmetrise
 
     graph = prepared("photo")
-    assert (int(to_scipy(graph.adjacency).diagonal().sum()), symmetrise(graph.adjacency).nnz) == (1, 238_163)
+    assert (int(to_scipy(graph.adjacency).diagonal().sum()), symmetrise(graph.adjacency).nnz) == (
+        1,
+        238_163,
+    )
     assert symmetrise(prepared("computer").adjacency).nnz == 491_722
 
 
 def test_wrong_graph_in_the_right_place_is_refused(tmp_path: Path, shared_data: Path) -> None:
     (tmp_path / "photo").mkdir()
     (tmp_path / "photo" / "amazon_electronics_photo.npz").write_bytes(
-        (shared_data / "amazon_electronics_computers.npz").read_bytes())
+        (shared_data / "amazon_electronics_computers.npz").read_bytes()
+    )
     with pytest.raises(TaamctlError, match="labels lie outside|holds 13,752 nodes"):
         load("photo", tmp_path)
 
 
 def test_importing_any_data_set_is_light() -> None:
-    code = ("import sys; from taamctl.core import registry; "
-            f"[registry.load({PACKAGE!r}, n) for n in registry.names({PACKAGE!r})]; "
-            "print(sorted({'torch', 'dgl', 'ogb', 'scipy', 'pandas', 'sklearn', 'h5py'} & set(sys.modules)))")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    code = (
+        f"import sys; from taamctl.core import registry; [registry.load({PACKAGE!r}, n) for n in "
+        f"registry.names({PACKAGE!r})]; print(sorted({{'torch', 'dgl', 'ogb', 'scipy', 'pandas', "
+        "'sklearn', 'h5py'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY
+    )
     assert done.stdout.strip() == "[]"

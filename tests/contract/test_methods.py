@@ -1,4 +1,7 @@
-"""Every method in the registry keeps the contract: adding a file is enough to be tested here. And the checks catch who does not."""
+"""Every method in the registry keeps the contract: adding a file is enough to be tested here.
+
+And the checks catch who does not.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,13 @@ PACKAGE = "taamctl.methods"
 NAMES = registry.builtin(PACKAGE)
 # Counts that only cost time on a toy stream.
 CONDENSING = {"encoders": 20, "width": 64, "epochs": 60}
-FEWER: dict[str, dict[str, Any]] = {"cat": CONDENSING, "puma": {**CONDENSING, "updates": 2, "net_width": 64}, "delome": {"iterations": 10},
-                                    "tpp": {"pretrain_epochs": 5}, "gpf": {"pretrain_epochs": 5}}
+FEWER: dict[str, dict[str, Any]] = {
+    "cat": CONDENSING,
+    "puma": {**CONDENSING, "updates": 2, "net_width": 64},
+    "delome": {"iterations": 10},
+    "tpp": {"pretrain_epochs": 5},
+    "gpf": {"pretrain_epochs": 5},
+}
 
 
 @cache
@@ -45,7 +53,7 @@ def test_contract(name: str, check: Check) -> None:
         pytest.skip(why)
 
 
-# ---------------------------------------------------------------------------------------------------------------- who does not keep it
+# --------------------------------------------------------------------------------------------------
 
 HONEST = Facts(title="Cheater", family="replay", source="here", sees="current", task_id="none")
 
@@ -96,7 +104,10 @@ class InTheState(SequentialMethod):
         return {**super().state(), **(self.extra if self.where == "state" else {})}
 
     def training_state(self) -> dict[str, np.ndarray]:
-        return {**super().training_state(), **({"adam/extra": np.ones(10 ** 4)} if self.where == "training" else {})}
+        return {
+            **super().training_state(),
+            **({"adam/extra": np.ones(10**4)} if self.where == "training" else {}),
+        }
 
 
 class InTheTrainingState(InTheState):
@@ -122,10 +133,15 @@ class InTheMemory(ReplayMethod):
 
 
 class BesideTheRows(InTheMemory):
-    """Keep the rows that are declared, and everything else beside them in the memory. Source: here."""
+    """Keep the rows that are declared, and everything else beside them in the memory.
+
+    Source: here.
+    """
 
     def select(self, data: TaskData) -> dict[str, torch.Tensor]:
-        rows = torch.cat([torch.nonzero(data.y == c).flatten()[:self.params.budget] for c in data.task.classes])
+        rows = torch.cat(
+            [torch.nonzero(data.y == c).flatten()[: self.params.budget] for c in data.task.classes]
+        )
         return {"x": data.h[rows], "y": data.y[rows], "rest": data.h}
 
 
@@ -145,19 +161,60 @@ class Silent(InTheMemory):
         return Stored(rows=int(class_sizes.sum()), net=self.net_words)
 
 
-@pytest.mark.parametrize(("cheater", "check", "words"), [
-    (plugin(OnTheClass), contract.same_seed_same_bits_and_inputs_untouched, "two runs with one seed differ"),
-    (plugin(OnTheClass), contract.stages_know_only_their_states, "another run in the same process changes the result"),
-    (plugin(OnTheObject), contract.a_new_object_per_stage_changes_nothing, r"a new object per stage.*belongs into state\(\)"),
-    (plugin(InTheState), contract.memory_is_what_is_declared, r"keeps [\d,]+ words beside its memory, but declares [\d,]+: declare it"),
-    (plugin(InTheTrainingState), contract.memory_is_what_is_declared, "words for the optimiser, but declares"),
-    (plugin(InTheMemory, Budget, DEFAULTS={"budget": 5}), contract.memory_is_what_is_declared,
-     "keeps 20 rows of earlier data, but declares 10"),
-    (plugin(BesideTheRows, Budget, DEFAULTS={"budget": 5}), contract.memory_is_what_is_declared, "words in its memory, but declares 130"),
-    (plugin(CountedTooHigh, Budget, DEFAULTS={"budget": 5}), contract.memory_is_what_is_declared,
-     r"6 rows are kept, but stored\(\) declares 25"),
-    (plugin(Silent), contract.memory_is_what_is_declared, "60 rows of earlier data are kept, but facts.memory is 'none'"),
-], ids=lambda value: getattr(value, "__name__", None) or getattr(getattr(value, "Method", None), "__name__", "words"))
+@pytest.mark.parametrize(
+    ("cheater", "check", "words"),
+    [
+        (
+            plugin(OnTheClass),
+            contract.same_seed_same_bits_and_inputs_untouched,
+            "two runs with one seed differ",
+        ),
+        (
+            plugin(OnTheClass),
+            contract.stages_know_only_their_states,
+            "another run in the same process changes the result",
+        ),
+        (
+            plugin(OnTheObject),
+            contract.a_new_object_per_stage_changes_nothing,
+            r"a new object per stage.*belongs into state\(\)",
+        ),
+        (
+            plugin(InTheState),
+            contract.memory_is_what_is_declared,
+            r"keeps [\d,]+ words beside its memory, but declares [\d,]+: declare it",
+        ),
+        (
+            plugin(InTheTrainingState),
+            contract.memory_is_what_is_declared,
+            "words for the optimiser, but declares",
+        ),
+        (
+            plugin(InTheMemory, Budget, DEFAULTS={"budget": 5}),
+            contract.memory_is_what_is_declared,
+            "keeps 20 rows of earlier data, but declares 10",
+        ),
+        (
+            plugin(BesideTheRows, Budget, DEFAULTS={"budget": 5}),
+            contract.memory_is_what_is_declared,
+            "words in its memory, but declares 130",
+        ),
+        (
+            plugin(CountedTooHigh, Budget, DEFAULTS={"budget": 5}),
+            contract.memory_is_what_is_declared,
+            r"6 rows are kept, but stored\(\) declares 25",
+        ),
+        (
+            plugin(Silent),
+            contract.memory_is_what_is_declared,
+            "60 rows of earlier data are kept, but facts.memory is 'none'",
+        ),
+    ],
+    ids=lambda value: (
+        getattr(value, "__name__", None)
+        or getattr(getattr(value, "Method", None), "__name__", "words")
+    ),
+)
 def test_who_keeps_more_than_allowed_is_caught(cheater: Any, check: Check, words: str) -> None:
     OnTheClass.hoard.clear()
     with pytest.raises(AssertionError, match=words):
@@ -172,7 +229,9 @@ class ChangesItsMind(SequentialMethod):
 
 
 def test_who_says_that_logits_stay_and_changes_them_is_caught() -> None:
-    with pytest.raises(AssertionError, match="are changed by later tasks; leave `cumulative` false"):
+    with pytest.raises(
+        AssertionError, match="are changed by later tasks; leave `cumulative` false"
+    ):
         contract.cumulative_methods_keep_their_logits(Case(plugin(ChangesItsMind)))
 
 
@@ -180,7 +239,9 @@ def test_training_itself_refuses_what_is_hoarded_in_states() -> None:
     toy = Case(plugin(InTheMemory, Budget, DEFAULTS={"budget": 5}))
     nothing = SimpleNamespace(load=lambda stage: None, save=lambda *a: None)
     data = toy.tasks()
-    with pytest.raises(TaamctlError, match="Cheater keeps 20 rows of earlier data, but declares 10"):
+    with pytest.raises(
+        TaamctlError, match="Cheater keeps 20 rows of earlier data, but declares 10"
+    ):
         train_stream(toy.make, data.__getitem__, toy.sizes(data), nothing, SILENT)
 
 
@@ -198,7 +259,9 @@ def test_a_hoard_on_the_object_dies_with_it() -> None:
 
 
 def test_an_upper_bound_on_rows_has_to_be_said() -> None:
-    contract.memory_is_what_is_declared(Case(plugin(CountedTooHigh, Budget, DEFAULTS={"budget": 5}, ROWS_AT_MOST=True)))
+    contract.memory_is_what_is_declared(
+        Case(plugin(CountedTooHigh, Budget, DEFAULTS={"budget": 5}, ROWS_AT_MOST=True))
+    )
 
 
 def test_faults_of_a_plugin_are_named() -> None:
@@ -207,7 +270,9 @@ def test_faults_of_a_plugin_are_named() -> None:
 
         facts: ClassVar[Facts] = dataclasses.replace(HONEST, sees="everything")
 
-    with pytest.raises(AssertionError, match=r"facts.sees is 'everything'; it is 'current' or 'all'"):
+    with pytest.raises(
+        AssertionError, match=r"facts.sees is 'everything'; it is 'current' or 'all'"
+    ):
         contract.facts_are_declared(Case(plugin(Loud)))
     with pytest.raises(AssertionError, match="has Params but no DEFAULTS"):
         Case(plugin(InTheMemory, Budget))
@@ -215,10 +280,13 @@ def test_faults_of_a_plugin_are_named() -> None:
         contract.parameters_are_declared(Case(plugin(InTheMemory, Budget, DEFAULTS={"budget": -1})))
 
 
-# --------------------------------------------------------------------------------------------------------------------- the toy stream
+# --------------------------------------------------------------------------------------------------
+
 
 def test_training_and_queries_hold_no_more_than_they_may() -> None:
-    """No val or test part can be read in training, no label in prediction: the types have no place for them."""
+    """No val or test part can be read in training, no label in prediction: the types have no
+    place for them.
+    """
     assert {f.name for f in dataclasses.fields(TaskData)} == {"task", "h", "y", "deg", "extras"}
     assert {f.name for f in dataclasses.fields(QueryGraph)} == {"h", "deg", "extras"}
     plain = Case(registry.load(PACKAGE, "finetune"))
@@ -226,14 +294,23 @@ def test_training_and_queries_hold_no_more_than_they_may() -> None:
     assert not plain.query(0).extras
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if {"x", "edges"} <= set(case(n).facts.query_needs)])
+@pytest.mark.parametrize(
+    "name", [n for n in NAMES if {"x", "edges"} <= set(case(n).facts.query_needs)]
+)
 def test_toy_features_follow_from_toy_graphs(name: str) -> None:
     order = np.random.default_rng(0).permutation(NODES).tolist()
-    for group in (*case(name).tasks(), *case(name).tasks(one_node=True), case(name).query(1), case(name).query(1, order=order)):
+    for group in (
+        *case(name).tasks(),
+        *case(name).tasks(one_node=True),
+        case(name).query(1),
+        case(name).query(1, order=order),
+    ):
         edges = graph.adjacency(group.extras)
         x = graph.raw_rows(group.extras, torch.arange(NODES), 10)
         assert torch.allclose(graph.propagate_rows(edges, x, 2), group.h, atol=1e-6)
-        assert torch.equal(torch.from_numpy(np.asarray(edges.sum(1), np.float32).ravel()), group.deg)
+        assert torch.equal(
+            torch.from_numpy(np.asarray(edges.sum(1), np.float32).ravel()), group.deg
+        )
         assert (edges != edges.T).nnz == 0
         assert edges.diagonal().all()
         assert edges.nnz > NODES

@@ -15,15 +15,34 @@ MANY = ("reproduce", "analytic")  # so many runs that one data set has to do
 
 def test_the_commands_of_the_results_run(shared_data: Path, tmp_path: Path) -> None:
     """One seed, two epochs and two condensing steps."""
-    commands = [line for block in re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL) for line in block.splitlines()]
+    commands = [
+        line
+        for block in re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)
+        for line in block.splitlines()
+    ]
     assert len(commands) == 8
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "TAAMCTL_DATA": str(shared_data)}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "TAAMCTL_DATA": str(shared_data),
+    }
     shorter = re.sub(r"epochs: \d+", "epochs: 2", (ROOT / "params.yaml").read_text())
-    (tmp_path / "params.yaml").write_text(re.sub(r"(iterations: 901|encoders: \d+)", lambda m: f"{m[0].partition(':')[0]}: 2", shorter))
+    (tmp_path / "params.yaml").write_text(
+        re.sub(
+            r"(iterations: 901|encoders: \d+)", lambda m: f"{m[0].partition(':')[0]}: 2", shorter
+        )
+    )
     for command in commands:
         command = re.sub(r" --seed [23]", "", command)
         if any(word in command for word in MANY):
             command = re.sub(r" --dataset (citeseer|computer)", "", command)
-        done = subprocess.run(f"{command} --quiet", shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            f"{command} --quiet",
+            shell=True,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
         assert done.returncode == 0, f"{command}\n{done.stderr[-2000:]}"

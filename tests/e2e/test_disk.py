@@ -23,8 +23,9 @@ with h5py.File(sys.argv[1], "r") as held:
     print("open", flush=True)
     sys.stdin.readline()
     names = []
-    held.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-    print(hashlib.sha256(b"".join(held[name][()].tobytes() for name in sorted(names) if held[name].dtype != object)).hexdigest())
+    held.visititems(lambda name, at: names.append(name) if isinstance(at, h5py.Dataset) else None)
+    arrays = [held[name][()] for name in sorted(names) if held[name].dtype != object]
+    print(hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest())
 """
 
 
@@ -60,7 +61,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def _earlier(made: Path, outputs: Path, stage: str) -> None:
     """Copy what the stages before `stage` made."""
     outputs.mkdir(exist_ok=True)
-    for name in STAGES[:STAGES.index(stage)]:
+    for name in STAGES[: STAGES.index(stage)]:
         shutil.copytree(made / name, outputs / name)
 
 
@@ -71,11 +72,23 @@ def _fill(disk: Path, leave: int) -> Path:
     return filler
 
 
-# Pages left free: none, not even for the lock; the lock only; the artefact cut short early or late, in its first or a later file.
-@pytest.mark.parametrize(("stage", "pages"), [("split", 0), ("split", 3), ("split", 20), ("precompute", 30), ("train", 1), ("eval", 1),
-                                              ("report", 6)])
+# Pages left free: none, not even for the lock; the lock only; the artefact cut short early or late,
+# in its first or a later file.
+@pytest.mark.parametrize(
+    ("stage", "pages"),
+    [
+        ("split", 0),
+        ("split", 3),
+        ("split", 20),
+        ("precompute", 30),
+        ("train", 1),
+        ("eval", 1),
+        ("report", 6),
+    ],
+)
 def test_a_full_disk_is_one_error_line_and_leaves_nothing(
-        stage: str, pages: int, small_disk: Path, made: Path, support: ModuleType, tmp_path: Path) -> None:
+    stage: str, pages: int, small_disk: Path, made: Path, support: ModuleType, tmp_path: Path
+) -> None:
     outputs = small_disk / "outputs"
     _earlier(made, outputs, stage)
     before = support.artefacts(outputs)
@@ -95,7 +108,9 @@ def test_a_full_disk_is_one_error_line_and_leaves_nothing(
     assert support.temporaries(outputs) == []
     whole = support.artefacts(made)
     after = support.artefacts(outputs)
-    assert all(whole[path] == data for path, data in after.items()), "a partial artefact carries a final name"
+    assert all(whole[path] == data for path, data in after.items()), (
+        "a partial artefact carries a final name"
+    )
     if stage in ("split", "precompute", "train"):
         assert after == before
     for kept in support.checkpoints(outputs):
@@ -104,12 +119,16 @@ def test_a_full_disk_is_one_error_line_and_leaves_nothing(
     filler.unlink()
     again = support.taamctl(tmp_path, *support.call(stage, "--outputs", str(outputs)))
     assert again.code == 0, again.err
-    assert support.artefacts(outputs) == {p: d for p, d in whole.items() if STAGES.index(p.split("/")[0]) <= STAGES.index(stage)}
+    assert support.artefacts(outputs) == {
+        p: d for p, d in whole.items() if STAGES.index(p.split("/")[0]) <= STAGES.index(stage)
+    }
     assert support.temporaries(outputs) == []
     assert support.checkpoints(outputs) == []
 
 
-def test_a_full_disk_keeps_the_tasks_that_were_trained(small_disk: Path, made: Path, support: ModuleType, tmp_path: Path) -> None:
+def test_a_full_disk_keeps_the_tasks_that_were_trained(
+    small_disk: Path, made: Path, support: ModuleType, tmp_path: Path
+) -> None:
     outputs = small_disk / "outputs"
     _earlier(made, outputs, "train")
     filler = _fill(small_disk, 60 * PAGE)
@@ -120,16 +139,21 @@ def test_a_full_disk_keeps_the_tasks_that_were_trained(small_disk: Path, made: P
     filler.unlink()
     again = support.taamctl(tmp_path, *support.call("train", "--outputs", str(outputs)))
     assert again.err.count("taken from the checkpoint") == kept
-    assert (outputs / "train/synthetic/finetune/seed-1/train.h5").read_bytes() \
-        == (made / "train/synthetic/finetune/seed-1/train.h5").read_bytes()
+    assert (outputs / "train/synthetic/finetune/seed-1/train.h5").read_bytes() == (
+        made / "train/synthetic/finetune/seed-1/train.h5"
+    ).read_bytes()
 
 
-def test_a_full_disk_does_not_touch_the_artefact_that_was_there(small_disk: Path, made: Path, support: ModuleType, tmp_path: Path) -> None:
+def test_a_full_disk_does_not_touch_the_artefact_that_was_there(
+    small_disk: Path, made: Path, support: ModuleType, tmp_path: Path
+) -> None:
     outputs = small_disk / "outputs"
     shutil.copytree(made, outputs)
     before = support.artefacts(outputs)
     _fill(small_disk, 10 * PAGE)
-    full = support.taamctl(tmp_path, *support.call("precompute", "--force", "--outputs", str(outputs)))
+    full = support.taamctl(
+        tmp_path, *support.call("precompute", "--force", "--outputs", str(outputs))
+    )
     assert full.code == 2, full.err
     assert support.artefacts(outputs) == before
     reused = support.taamctl(tmp_path, *support.call("precompute", "--outputs", str(outputs)))
@@ -138,8 +162,12 @@ def test_a_full_disk_does_not_touch_the_artefact_that_was_there(small_disk: Path
 
 
 @pytest.fixture(params=["read-only file system", "folders without write permission"])
-def read_only(request: pytest.FixtureRequest, tmp_path: Path, made: Path, support: ModuleType) -> Iterator[Callable[..., object]]:
-    """Yield a function that runs a command in a folder whose `outputs` are whole and cannot be written."""
+def read_only(
+    request: pytest.FixtureRequest, tmp_path: Path, made: Path, support: ModuleType
+) -> Iterator[Callable[..., object]]:
+    """Yield a function that runs a command in a folder whose `outputs` are whole and cannot be
+    written.
+    """
     outputs = tmp_path / "outputs"
     prefix: tuple[str, ...] = ()
     mounted = request.param == "read-only file system"
@@ -156,7 +184,10 @@ def read_only(request: pytest.FixtureRequest, tmp_path: Path, made: Path, suppor
             path.chmod(0o555 if path.is_dir() else 0o444)
         if os.geteuid() == 0:  # root may write anywhere, unless it gives that up
             prefix = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner")
-            if shutil.which("setpriv") is None or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
+            if (
+                shutil.which("setpriv") is None
+                or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode
+            ):
                 pytest.skip("root cannot give up its right to write anywhere here")
     try:
         yield lambda *arguments: support.taamctl(tmp_path, *arguments, prefix=prefix)
@@ -168,7 +199,9 @@ def read_only(request: pytest.FixtureRequest, tmp_path: Path, made: Path, suppor
                 path.chmod(0o755)
 
 
-def test_read_only_outputs_can_be_read(read_only: Callable[..., object], made: Path, support: ModuleType) -> None:
+def test_read_only_outputs_can_be_read(
+    read_only: Callable[..., object], made: Path, support: ModuleType
+) -> None:
     shown = read_only("inspect", "outputs/precompute/synthetic/features.h5", "--check", "--json")
     assert shown.code == 0, shown.err
     assert json.loads(shown.out)["kind"] == "precompute"
@@ -186,13 +219,17 @@ def test_read_only_outputs_can_be_read(read_only: Callable[..., object], made: P
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_that_must_write_into_read_only_outputs_names_the_path(
-        stage: str, read_only: Callable[..., object], made: Path, support: ModuleType) -> None:
+    stage: str, read_only: Callable[..., object], made: Path, support: ModuleType
+) -> None:
     done = read_only(*support.call(stage, "--force"))
     assert done.code == 2, done.err
     assert done.out == ""
     errors, hints = support.error_lines(done)
-    target = {"split": "outputs/split/synthetic/split.h5", "precompute": "outputs/precompute/synthetic/features.h5",
-              "report": "outputs/report/report.json"}.get(stage, f"outputs/{stage}/synthetic/finetune/seed-1/{stage}.")
+    target = {
+        "split": "outputs/split/synthetic/split.h5",
+        "precompute": "outputs/precompute/synthetic/features.h5",
+        "report": "outputs/report/report.json",
+    }.get(stage, f"outputs/{stage}/synthetic/finetune/seed-1/{stage}.")
     assert len(errors) == 1
     assert errors[0].startswith(f"error: cannot write {target}")
     assert len(hints) == 1
@@ -205,7 +242,9 @@ def _stopped_writer(support: ModuleType, folder: Path, *arguments: str) -> subpr
     process = support.start(folder, *arguments)
     deadline = time.monotonic() + support.LIMIT
     while time.monotonic() < deadline and process.poll() is None:
-        if any(str(process.pid) in lock.read_text() for lock in (folder / "outputs").rglob(".*.lock")):
+        if any(
+            str(process.pid) in lock.read_text() for lock in (folder / "outputs").rglob(".*.lock")
+        ):
             process.send_signal(signal.SIGSTOP)
             return process
         time.sleep(0.0005)
@@ -213,7 +252,9 @@ def _stopped_writer(support: ModuleType, folder: Path, *arguments: str) -> subpr
     raise AssertionError(f"the writer never took its lock: {support.finish(process).err}")
 
 
-def test_the_second_writer_waits_and_is_told_who_writes(made: Path, support: ModuleType, tmp_path: Path) -> None:
+def test_the_second_writer_waits_and_is_told_who_writes(
+    made: Path, support: ModuleType, tmp_path: Path
+) -> None:
     _earlier(made, tmp_path / "outputs", "train")
     first = _stopped_writer(support, tmp_path, *support.call("train"))
     try:
@@ -251,22 +292,34 @@ def test_a_killed_writer_frees_its_lock(support: ModuleType, tmp_path: Path) -> 
     assert again.code == 0, again.err
 
 
-def test_runs_started_together_end_with_the_same_bytes(made: Path, support: ModuleType, tmp_path: Path) -> None:
-    together = [support.start(tmp_path, *support.call("run", "--quiet", "--json")) for _ in range(3)]
+def test_runs_started_together_end_with_the_same_bytes(
+    made: Path, support: ModuleType, tmp_path: Path
+) -> None:
+    together = [
+        support.start(tmp_path, *support.call("run", "--quiet", "--json")) for _ in range(3)
+    ]
     ended = [support.finish(process) for process in together]
     assert [done.code for done in ended] == [0, 0, 0], [done.err for done in ended]
-    assert [json.loads(done.out)[0]["sha256"] for done in ended] == [json.loads(ended[0].out)[0]["sha256"]] * 3
+    assert [json.loads(done.out)[0]["sha256"] for done in ended] == [
+        json.loads(ended[0].out)[0]["sha256"]
+    ] * 3
     assert support.artefacts(tmp_path / "outputs") == support.artefacts(made)
     assert support.temporaries(tmp_path / "outputs") == []
 
 
-def test_a_reader_keeps_the_old_bytes_while_a_writer_replaces_the_file(made: Path, support: ModuleType, tmp_path: Path) -> None:
+def test_a_reader_keeps_the_old_bytes_while_a_writer_replaces_the_file(
+    made: Path, support: ModuleType, tmp_path: Path
+) -> None:
     outputs = tmp_path / "outputs"
     _earlier(made, outputs, "train")
     features = outputs / "precompute/synthetic/features.h5"
     read = [sys.executable, "-c", READER, str(features)]
-    undisturbed = subprocess.run(read, input="\n", capture_output=True, text=True, env=support.environment(), check=True).stdout
-    reader = subprocess.Popen(read, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=support.environment())
+    undisturbed = subprocess.run(
+        read, input="\n", capture_output=True, text=True, env=support.environment(), check=True
+    ).stdout
+    reader = subprocess.Popen(
+        read, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=support.environment()
+    )
     assert reader.stdout is not None
     assert reader.stdout.readline() == "open\n"
 
@@ -276,5 +329,7 @@ def test_a_reader_keeps_the_old_bytes_while_a_writer_replaces_the_file(made: Pat
     assert writer.code == 0, writer.err
     assert reader.returncode == 0
     assert f"open\n{held}" == undisturbed
-    new = subprocess.run(read, input="\n", capture_output=True, text=True, env=support.environment(), check=True).stdout
+    new = subprocess.run(
+        read, input="\n", capture_output=True, text=True, env=support.environment(), check=True
+    ).stdout
     assert new != undisturbed

@@ -20,48 +20,101 @@ from taamctl.datasets import _imported
 from taamctl.graph.canonical import adjacency_from_edges
 
 RAN = re.compile(r"^Running stage '([^']+)'", re.MULTILINE)
-EVERYTHING = {"split@shop", "precompute@shop", "train@shop-finetune-1", "infer@shop-finetune-1", "eval@shop-finetune-1", "report"}
-INIT = ("init", "--dataset", "shop", "--method", "finetune", "--seed", "1", "--set", "train.epochs=2", "--set", "train.threads=1",
-        "--set", "report.pictures=false")
+EVERYTHING = {
+    "split@shop",
+    "precompute@shop",
+    "train@shop-finetune-1",
+    "infer@shop-finetune-1",
+    "eval@shop-finetune-1",
+    "report",
+}
+INIT = (
+    "init",
+    "--dataset",
+    "shop",
+    "--method",
+    "finetune",
+    "--seed",
+    "1",
+    "--set",
+    "train.epochs=2",
+    "--set",
+    "train.threads=1",
+    "--set",
+    "report.pictures=false",
+)
 
 
 def graph(sizes: tuple[int, ...] = (12, 12, 12, 12, 12)) -> NodeGraph:
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(len(sizes)), sizes)
     n = len(labels)
-    adjacency, _ = adjacency_from_edges(rng.integers(0, n, 4 * n), rng.integers(0, n, 4 * n), n, "shop")
-    return NodeGraph("shop", adjacency, rng.normal(size=(n, 4)).astype(np.float32), labels, tuple(f"kind {i}" for i in range(len(sizes))))
+    adjacency, _ = adjacency_from_edges(
+        rng.integers(0, n, 4 * n), rng.integers(0, n, 4 * n), n, "shop"
+    )
+    return NodeGraph(
+        "shop",
+        adjacency,
+        rng.normal(size=(n, 4)).astype(np.float32),
+        labels,
+        tuple(f"kind {i}" for i in range(len(sizes))),
+    )
 
 
 @pytest.fixture
 def environment(tmp_path: Path, support: ModuleType) -> Any:
     own = tmp_path / "dvc-home"
-    folders = {f"DVC_{name}": str(own / name.lower()) for name in ("GLOBAL_CONFIG_DIR", "SYSTEM_CONFIG_DIR", "SITE_CACHE_DIR")}
-    return support.environment(DVC_NO_ANALYTICS="1", GIT_CEILING_DIRECTORIES=str(tmp_path), **folders)
+    folders = {
+        f"DVC_{name}": str(own / name.lower())
+        for name in ("GLOBAL_CONFIG_DIR", "SYSTEM_CONFIG_DIR", "SITE_CACHE_DIR")
+    }
+    return support.environment(
+        DVC_NO_ANALYTICS="1", GIT_CEILING_DIRECTORIES=str(tmp_path), **folders
+    )
 
 
 def repro(folder: Path, environment: Any) -> set[str]:
-    done = subprocess.run([sys.executable, "-m", "dvc", "repro"], cwd=folder, env=environment, text=True, check=False,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "repro"],
+        cwd=folder,
+        env=environment,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout
     return set(RAN.findall(done.stdout))
 
 
-def test_a_new_folder_reproduces_and_follows_its_graph(tmp_path: Path, support: ModuleType, environment: Any) -> None:
+def test_a_new_folder_reproduces_and_follows_its_graph(
+    tmp_path: Path, support: ModuleType, environment: Any
+) -> None:
     pytest.importorskip("dvc")
-    if shutil.which("taamctl", path=environment["PATH"]) != str(Path(sys.executable).parent / "taamctl"):
+    if shutil.which("taamctl", path=environment["PATH"]) != str(
+        Path(sys.executable).parent / "taamctl"
+    ):
         pytest.skip("taamctl is not installed beside this Python")
     folder = tmp_path / "shop"
     _imported.write(folder / "data" / "shop.h5", graph(), {})
     done = support.taamctl(folder, *INIT)
     assert done.code == 0, done.err
     assert "set split.odd_class=merge_into_last" in done.err
-    assert yaml.safe_load((folder / "params.yaml").read_text())["split"]["odd_class"] == "merge_into_last"
+    assert (
+        yaml.safe_load((folder / "params.yaml").read_text())["split"]["odd_class"]
+        == "merge_into_last"
+    )
     assert repro(folder, environment) == EVERYTHING
     assert (folder / "outputs/report/report.json").is_file()
     assert repro(folder, environment) == set()
     changed = graph()
-    _imported.write(folder / "data" / "shop.h5", dataclasses.replace(changed, features=changed.features + np.float32(1)), {})
+    _imported.write(
+        folder / "data" / "shop.h5",
+        dataclasses.replace(changed, features=changed.features + np.float32(1)),
+        {},
+    )
     assert {"split@shop", "precompute@shop", "train@shop-finetune-1"} <= repro(folder, environment)
 
 
@@ -82,12 +135,27 @@ def test_what_cannot_be_set_up_leaves_nothing(tmp_path: Path, support: ModuleTyp
 
 
 def test_a_built_in_set_is_set_up_in_a_new_folder(tmp_path: Path, support: ModuleType) -> None:
-    done = support.taamctl(tmp_path, "init", "trial", "--dataset", "synthetic", "--method", "finetune")
+    done = support.taamctl(
+        tmp_path, "init", "trial", "--dataset", "synthetic", "--method", "finetune"
+    )
     assert done.code == 0, done.err
-    assert done.out.split() == [f"trial/{name}" for name in ("params.yaml", "dvc.yaml", ".dvcignore", ".dvc/config", ".dvc/.gitignore",
-                                                             ".gitignore")]
+    assert done.out.split() == [
+        f"trial/{name}"
+        for name in (
+            "params.yaml",
+            "dvc.yaml",
+            ".dvcignore",
+            ".dvc/config",
+            ".dvc/.gitignore",
+            ".gitignore",
+        )
+    ]
     assert "next: cd trial && dvc repro" in done.err
-    assert yaml.safe_load((tmp_path / "trial" / "params.yaml").read_text())["run"]["datasets"] == ["synthetic"]
-    missing = support.taamctl(tmp_path, "init", "raw", "--dataset", "photo", "--data-root", str(tmp_path))
+    assert yaml.safe_load((tmp_path / "trial" / "params.yaml").read_text())["run"]["datasets"] == [
+        "synthetic"
+    ]
+    missing = support.taamctl(
+        tmp_path, "init", "raw", "--dataset", "photo", "--data-root", str(tmp_path)
+    )
     assert missing.code == 0, missing.err
     assert "note: photo was not looked at: photo: no raw data under" in missing.err

@@ -1,4 +1,6 @@
-"""What training reads depends on training nodes alone, and bytes depend on parameters, seed and data alone."""
+"""What training reads depends on training nodes alone, and bytes depend on parameters, seed and
+data alone.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def _stages(folder: Path) -> None:
 def _victims(folder: Path, part: int) -> np.ndarray:
     with Artefact(Layout(folder).file("split", "synthetic"), "split") as made:
         offset, orig = made.read("stream/offset"), made.read("nodes/orig_id")
-    return np.concatenate([orig[offset[g]:offset[g + 1]] for g in range(part, len(offset) - 1, 3)])
+    return np.concatenate(
+        [orig[offset[g] : offset[g + 1]] for g in range(part, len(offset) - 1, 3)]
+    )
 
 
 def _disturbed(graph: NodeGraph, victims: np.ndarray, what: str) -> NodeGraph:
@@ -51,7 +55,10 @@ def _disturbed(graph: NodeGraph, victims: np.ndarray, what: str) -> NodeGraph:
     target = np.repeat(np.arange(graph.num_nodes), np.diff(graph.adjacency.indptr))
     source = np.array(graph.adjacency.indices, np.int64)
     touched = np.isin(source, victims) | np.isin(target, victims)
-    source[touched], target[touched] = rng.choice(victims, int(touched.sum())), rng.choice(victims, int(touched.sum()))
+    source[touched], target[touched] = (
+        rng.choice(victims, int(touched.sum())),
+        rng.choice(victims, int(touched.sum())),
+    )
     adjacency, _ = adjacency_from_edges(source, target, graph.num_nodes, "g")
     return dataclasses.replace(graph, adjacency=adjacency)
 
@@ -65,28 +72,48 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("part", [1, 2], ids=["val", "test"])
 @pytest.mark.parametrize("what", ["features", "edges"])
-def test_no_byte_of_the_training_side_moves(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str,
-                                            part: int) -> None:
+def test_no_byte_of_the_training_side_moves(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, part: int
+) -> None:
     victims = _victims(undisturbed, part)
-    monkeypatch.delattr(synthetic, "features")  # else precompute takes the features of the graph as it is
-    monkeypatch.setattr(synthetic, "load", lambda root, params: _disturbed(LOAD(root, params), victims, what))
+    monkeypatch.delattr(
+        synthetic, "features"
+    )  # else precompute takes the features of the graph as it is
+    monkeypatch.setattr(
+        synthetic, "load", lambda root, params: _disturbed(LOAD(root, params), victims, what)
+    )
     _stages(tmp_path)
     a, b = (Layout(f).file("precompute", "synthetic") for f in (undisturbed, tmp_path))
     with Artefact(a) as plain, Artefact(b) as other:
         assert plain.paths() == other.paths()
-        moved = {p for p in plain.paths() if plain.describe(p)["crc32"] != other.describe(p)["crc32"]}
+        moved = {
+            p for p in plain.paths() if plain.describe(p)["crc32"] != other.describe(p)["crc32"]
+        }
     name = ("train", "val", "test")[part]
     assert moved, "the disturbance must reach something"
     assert {p.split("/")[2] for p in moved} == {name}
     for method in ("taam", "finetune", "joint", "linear_probe"):
-        files = [Layout(f).file("train", "synthetic", method, 1).read_bytes() for f in (undisturbed, tmp_path)]
+        files = [
+            Layout(f).file("train", "synthetic", method, 1).read_bytes()
+            for f in (undisturbed, tmp_path)
+        ]
         assert files[0] == files[1], method
 
 
 def _run(folder: Path, threads: int, *arguments: str) -> None:
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
-    subprocess.run([sys.executable, "-m", "taamctl", *arguments, "--outputs", str(folder), "--quiet"], check=True, env=environment,
-                   cwd=folder, stdin=subprocess.DEVNULL)
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": str(threads),
+        "MKL_NUM_THREADS": str(threads),
+        "OPENBLAS_NUM_THREADS": str(threads),
+    }
+    subprocess.run(
+        [sys.executable, "-m", "taamctl", *arguments, "--outputs", str(folder), "--quiet"],
+        check=True,
+        env=environment,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 @pytest.mark.parametrize("backend", ["torch", "dgl", "scipy"])
@@ -98,7 +125,15 @@ def test_features_have_the_same_bytes_for_one_and_two_threads(tmp_path: Path, ba
         folder = tmp_path / str(threads)
         folder.mkdir()
         for stage in ("split", "precompute"):
-            _run(folder, threads, stage, "--dataset", "debian", "--set", f"precompute.backend={backend}")
+            _run(
+                folder,
+                threads,
+                stage,
+                "--dataset",
+                "debian",
+                "--set",
+                f"precompute.backend={backend}",
+            )
         made.append((folder / "precompute" / "debian" / "features.h5").read_bytes())
     assert made[0] == made[1]
 
@@ -108,6 +143,18 @@ def test_training_bytes_do_not_depend_on_the_environments_threads(tmp_path: Path
     for threads in (1, 2):
         folder = tmp_path / str(threads)
         folder.mkdir()
-        _run(folder, threads, "run", "--dataset", "synthetic", "--method", "taam", "--method", "linear_probe", "--set", "train.epochs=5")
+        _run(
+            folder,
+            threads,
+            "run",
+            "--dataset",
+            "synthetic",
+            "--method",
+            "taam",
+            "--method",
+            "linear_probe",
+            "--set",
+            "train.epochs=5",
+        )
         made.append([p.read_bytes() for p in sorted(folder.rglob("*.h5"))])
     assert made[0] == made[1]

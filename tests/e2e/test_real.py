@@ -11,21 +11,52 @@ from pathlib import Path
 import pytest
 
 # (data set, method): least and most AA in per cent, one seed
-BANDS = {("photo", "taam"): (94.2, 97.7), ("photo", "linear_probe"): (95.0, 98.0), ("photo", "oracle"): (96.0, 98.0),
-         ("photo", "joint"): (93.0, 96.0), ("photo", "finetune"): (20.0, 25.0), ("citeseer", "taam"): (80.5, 86.5),
-         ("citeseer", "linear_probe"): (83.0, 87.0), ("photo", "ergnn"): (92.5, 95.5), ("photo", "ssm"): (91.1, 94.1),
-         ("photo", "pdgnns"): (92.8, 95.8), ("photo", "mas"): (20.0, 25.0), ("photo", "twp"): (20.0, 25.0), ("photo", "gpf"): (92.0, 97.0)}
+BANDS = {
+    ("photo", "taam"): (94.2, 97.7),
+    ("photo", "linear_probe"): (95.0, 98.0),
+    ("photo", "oracle"): (96.0, 98.0),
+    ("photo", "joint"): (93.0, 96.0),
+    ("photo", "finetune"): (20.0, 25.0),
+    ("citeseer", "taam"): (80.5, 86.5),
+    ("citeseer", "linear_probe"): (83.0, 87.0),
+    ("photo", "ergnn"): (92.5, 95.5),
+    ("photo", "ssm"): (91.1, 94.1),
+    ("photo", "pdgnns"): (92.8, 95.8),
+    ("photo", "mas"): (20.0, 25.0),
+    ("photo", "twp"): (20.0, 25.0),
+    ("photo", "gpf"): (92.0, 97.0),
+}
 
 
 @pytest.fixture(scope="module")
-def results(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict]:
+def results(
+    shared_data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[str, str], dict]:
     folder = tmp_path_factory.mktemp("real")
     found = {}
     for dataset in ("photo", "citeseer"):
         methods = [m for d, m in BANDS if d == dataset]
-        done = subprocess.run([sys.executable, "-m", "taamctl", "run", "--dataset", dataset, *(a for m in methods for a in ("--method", m)),
-                               "--seed", "1", "--json", "--quiet"], check=True, capture_output=True, text=True, cwd=folder,
-                              env={**os.environ, "TAAMCTL_DATA": str(shared_data)}, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "taamctl",
+                "run",
+                "--dataset",
+                dataset,
+                *(a for m in methods for a in ("--method", m)),
+                "--seed",
+                "1",
+                "--json",
+                "--quiet",
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "TAAMCTL_DATA": str(shared_data)},
+            stdin=subprocess.DEVNULL,
+        )
         found |= {(dataset, row["method"]): row for row in json.loads(done.stdout)}
     return found
 

@@ -1,4 +1,6 @@
-"""Counts that must hold to 4 digits for all eight data sets of the literature: pure arithmetic, no data needed."""
+"""Counts that must hold to 4 digits for all eight data sets of the literature: pure arithmetic,
+no data needed.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,35 @@ from taamctl.learning.params import TrainParams
 from taamctl.runtime.params import PACKAGED, bind, read
 
 # F, tasks, classes in the stream (two classes per task, a trailing single class dropped)
-SIZES = {"corafull": (8710, 35, 70), "arxiv": (128, 20, 40), "reddit": (602, 20, 40), "products": (100, 23, 46), "photo": (745, 4, 8),
-         "wikics": (300, 5, 10), "computer": (767, 5, 10), "citeseer": (3703, 3, 6)}
-MILLIONS = {"corafull": (3.0861, 9.1812), "arxiv": (0.0374, 0.0875), "reddit": (0.1332, 0.3728), "products": (0.0365, 0.0812),
-            "photo": (0.0336, 0.0930), "wikics": (0.0185, 0.0482), "computer": (0.0428, 0.1192), "citeseer": (0.1202, 0.3422)}
-CLASS_SIZES = {"citeseer": [264, 590, 668, 701, 596, 508], "photo": [369, 1686, 703, 915, 882, 823, 1941, 331],
-               "computer": [436, 2142, 1414, 542, 5158, 308, 487, 818, 2156, 291],
-               "wikics": [295, 667, 2153, 1933, 2679, 780, 413, 865, 492, 1424]}
-TRAIN = TrainParams(epochs=1, lr=0.005, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1)
+SIZES = {
+    "corafull": (8710, 35, 70),
+    "arxiv": (128, 20, 40),
+    "reddit": (602, 20, 40),
+    "products": (100, 23, 46),
+    "photo": (745, 4, 8),
+    "wikics": (300, 5, 10),
+    "computer": (767, 5, 10),
+    "citeseer": (3703, 3, 6),
+}
+MILLIONS = {
+    "corafull": (3.0861, 9.1812),
+    "arxiv": (0.0374, 0.0875),
+    "reddit": (0.1332, 0.3728),
+    "products": (0.0365, 0.0812),
+    "photo": (0.0336, 0.0930),
+    "wikics": (0.0185, 0.0482),
+    "computer": (0.0428, 0.1192),
+    "citeseer": (0.1202, 0.3422),
+}
+CLASS_SIZES = {
+    "citeseer": [264, 590, 668, 701, 596, 508],
+    "photo": [369, 1686, 703, 915, 882, 823, 1941, 331],
+    "computer": [436, 2142, 1414, 542, 5158, 308, 487, 818, 2156, 291],
+    "wikics": [295, 667, 2153, 1933, 2679, 780, 413, 865, 492, 1424],
+}
+TRAIN = TrainParams(
+    epochs=1, lr=0.005, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1
+)
 
 
 def make(method: str, features: int, tasks: int, **changes: Any) -> Any:
@@ -31,11 +54,19 @@ def make(method: str, features: int, tasks: int, **changes: Any) -> Any:
     faults: list[str] = []
     own = bind(module.Params, {**read(PACKAGED)["methods"][method], **changes}, method, faults)
     assert not faults
-    return module.Method(own, StreamInfo(features, tuple((2 * k, 2 * k + 2) for k in range(tasks))), TRAIN, 1, torch.device("cpu"))
+    return module.Method(
+        own,
+        StreamInfo(features, tuple((2 * k, 2 * k + 2) for k in range(tasks))),
+        TRAIN,
+        1,
+        torch.device("cpu"),
+    )
 
 
 def taam_words(f: int, t: int, c: int) -> int:
-    """TAAM's total for D_task 6, 2 heads, rank 4: T (10F + 64), the classifier with bias, and the LayerNorm's 2F."""
+    """TAAM's total for D_task 6, 2 heads, rank 4: T (10F + 64), the classifier with bias, and
+    the LayerNorm's 2F.
+    """
     return t * (10 * f + 64) + 257 * c + 2 * f
 
 
@@ -47,7 +78,6 @@ def taam_l_words(f: int, t: int, c: int) -> int:
 def rows_kept(class_sizes: np.ndarray, budget: int) -> int:
     """The sum of min(budget, N_c)."""
     return int(np.minimum(class_sizes, budget).sum())
-
 
 
 @pytest.mark.parametrize("dataset", sorted(SIZES))
@@ -68,31 +98,61 @@ def test_tpp(dataset: str, millions: float) -> None:
 
 
 def test_one_modulator_is_counted_once_and_none_not_at_all() -> None:
-    assert make("taam_one_nsm", 745, 4).stored(np.ones(8, np.int64)).parameters == 10 * 745 + 64 + 257 * 8 + 2 * 745
+    assert (
+        make("taam_one_nsm", 745, 4).stored(np.ones(8, np.int64)).parameters
+        == 10 * 745 + 64 + 257 * 8 + 2 * 745
+    )
     assert make("taam_no_nsm", 745, 4).stored(np.ones(8, np.int64)).parameters == 257 * 8
-    assert make("taam_own_heads", 745, 4).stored(np.ones(8, np.int64)).parameters == taam_words(745, 4, 8)
+    assert make("taam_own_heads", 745, 4).stored(np.ones(8, np.int64)).parameters == taam_words(
+        745, 4, 8
+    )
 
 
 def train_sizes(dataset: str) -> np.ndarray:
     return np.array([max(1, int(n * (1 - 0.4))) for n in CLASS_SIZES[dataset]])
 
 
-@pytest.mark.parametrize(("dataset", "kept"), [("photo", (480, 800, 2819, 4411)), ("computer", (600, 1000, 3236, 5574)),
-                                               ("citeseer", (360, 600, 1973, 1993)), ("wikics", (600, 1000, 3519, 5960))])
+@pytest.mark.parametrize(
+    ("dataset", "kept"),
+    [
+        ("photo", (480, 800, 2819, 4411)),
+        ("computer", (600, 1000, 3236, 5574)),
+        ("citeseer", (360, 600, 1973, 1993)),
+        ("wikics", (600, 1000, 3519, 5960)),
+    ],
+)
 def test_rows_of_replay_methods(dataset: str, kept: tuple[int, ...]) -> None:
     sizes = train_sizes(dataset)
     assert tuple(rows_kept(sizes, b) for b in (60, 100, 400, 1000)) == kept
     f, t, _ = SIZES[dataset]
-    for method, budget, rows in zip(("delome", "ssm", "pdgnns", "ergnn"), (60, 100, 400, 1000), kept, strict=True):
-        assert make(method, f, t).params.budget == budget, "the packaged budget is the one that the cost table implies"
+    for method, budget, rows in zip(
+        ("delome", "ssm", "pdgnns", "ergnn"), (60, 100, 400, 1000), kept, strict=True
+    ):
+        assert make(method, f, t).params.budget == budget, (
+            "the packaged budget is the one that the cost table implies"
+        )
         assert make(method, f, t).stored(sizes).rows == rows
-    assert make("cat", f, t).stored(sizes).rows == make("puma", f, t).stored(sizes).rows <= 60 * 2 * t
+    assert (
+        make("cat", f, t).stored(sizes).rows == make("puma", f, t).stored(sizes).rows <= 60 * 2 * t
+    )
     assert make("gem", f, t).stored(sizes).rows == 100 * t
 
 
-@pytest.mark.parametrize(("rows", "f", "millions"), [(5960, 300, 1.7999), (1000, 300, 0.3020), (3519, 300, 1.0627), (600, 300, 0.1812),
-                                                     (7017, 300, 2.1191), (136695, 602, 82.5638), (11849, 8710, 103.2285),
-                                                     (5924, 8710, 51.6099), (11511, 8710, 100.2838), (3949, 8710, 34.4037)])
+@pytest.mark.parametrize(
+    ("rows", "f", "millions"),
+    [
+        (5960, 300, 1.7999),
+        (1000, 300, 0.3020),
+        (3519, 300, 1.0627),
+        (600, 300, 0.1812),
+        (7017, 300, 2.1191),
+        (136695, 602, 82.5638),
+        (11849, 8710, 103.2285),
+        (5924, 8710, 51.6099),
+        (11511, 8710, 100.2838),
+        (3949, 8710, 34.4037),
+    ],
+)
 def test_cost_of_stored_rows(rows: int, f: int, millions: float) -> None:
     assert round(cost.paper(0, rows, f) / 1e6, 4) == millions
 
@@ -108,6 +168,8 @@ def test_what_regularisation_keeps_is_left_out_by_papers_and_counted_in_full(met
     made = make(method, 745, 4).stored(np.ones(8, np.int64))
     net = 256 * 745 + 8 * 256
     assert (made.parameters, made.rows, made.net) == (0, 0, net)
-    assert made.uncounted == {"lwf": net, "mas": 2 * net + 2, "ewc": 2 * net, "twp": 2 * net}[method]
+    assert (
+        made.uncounted == {"lwf": net, "mas": 2 * net + 2, "ewc": 2 * net, "twp": 2 * net}[method]
+    )
     assert cost.paper(made.parameters, made.rows, 745) == 0
     assert cost.full(made.parameters, made.rows, 745, made.uncounted, 0) == made.uncounted

@@ -14,10 +14,18 @@ from taamctl.stream.params import SplitParams
 from taamctl.stream.parts import split_class
 from taamctl.stream.plan import Facts, make_split
 
-CLASS_SIZES = {"citeseer": [264, 590, 668, 701, 596, 508], "photo": [369, 1686, 703, 915, 882, 823, 1941, 331],
-               "computer": [436, 2142, 1414, 542, 5158, 308, 487, 818, 2156, 291],
-               "wikics": [295, 667, 2153, 1933, 2679, 780, 413, 865, 492, 1424]}
-PARTS = {"wikics": (7017, 2341, 2343), "photo": (4586, 1530, 1534), "computer": (8246, 2750, 2756), "citeseer": (1993, 666, 668)}
+CLASS_SIZES = {
+    "citeseer": [264, 590, 668, 701, 596, 508],
+    "photo": [369, 1686, 703, 915, 882, 823, 1941, 331],
+    "computer": [436, 2142, 1414, 542, 5158, 308, 487, 818, 2156, 291],
+    "wikics": [295, 667, 2153, 1933, 2679, 780, 413, 865, 492, 1424],
+}
+PARTS = {
+    "wikics": (7017, 2341, 2343),
+    "photo": (4586, 1530, 1534),
+    "computer": (8246, 2750, 2756),
+    "citeseer": (1993, 666, 668),
+}
 
 
 def params() -> SplitParams:
@@ -34,15 +42,25 @@ def test_part_sizes_from_class_sizes(dataset: str) -> None:
 @pytest.mark.parametrize("dataset", ["citeseer", "photo", "computer"])
 def test_part_sizes_of_the_real_graphs(dataset: str, shared_data: Path) -> None:
     module = registry.load("taamctl.datasets", dataset)
-    split = make_split(module.load(shared_data, None), Facts(module.META.directed, module.META.unlabelled_as), params())
+    split = make_split(
+        module.load(shared_data, None),
+        Facts(module.META.directed, module.META.unlabelled_as),
+        params(),
+    )
     assert tuple(split.counts.sum(0)) == PARTS[dataset]
     assert split.counts.sum(1).tolist() == CLASS_SIZES[dataset]
-    assert split.unlabelled == ((15, "taken as class 0") if dataset == "citeseer" else (0, split.unlabelled[1]))
+    assert split.unlabelled == (
+        (15, "taken as class 0") if dataset == "citeseer" else (0, split.unlabelled[1])
+    )
 
 
 def test_unlabelled_nodes_may_be_left_out(shared_data: Path) -> None:
     module = registry.load("taamctl.datasets", "citeseer")
-    split = make_split(module.load(shared_data, None), Facts(False, 0), dataclasses.replace(params(), unlabelled="drop"))
+    split = make_split(
+        module.load(shared_data, None),
+        Facts(False, 0),
+        dataclasses.replace(params(), unlabelled="drop"),
+    )
     assert int(split.counts.sum()) == 3327 - 15
     assert split.unlabelled == (15, "left out")
 

@@ -14,7 +14,9 @@ from taamctl.features import operator
 from taamctl.graph.canonical import adjacency_from_edges, symmetrise, to_scipy
 from taamctl.stream import induce
 
-FAST = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FAST = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def drawn(seed: int) -> tuple[Array, Array, int]:
@@ -25,7 +27,9 @@ def drawn(seed: int) -> tuple[Array, Array, int]:
 
 
 def dense(edges: CSR) -> Array:
-    assert all((np.diff(edges.indices[a:b]) > 0).all() for a, b in pairwise(edges.indptr.tolist())), "sorted, each once"
+    assert all(
+        (np.diff(edges.indices[a:b]) > 0).all() for a, b in pairwise(edges.indptr.tolist())
+    ), "sorted, each once"
     return np.asarray(to_scipy(edges).toarray())
 
 
@@ -76,7 +80,9 @@ def test_induced_edges_are_those_inside_a_group_in_ranges_of_any_size(seed: int,
 
 @FAST
 @given(st.integers(0, 10_000), st.sampled_from(["add", "reset"]), st.sampled_from([1, 4, 1 << 20]))
-def test_self_loops_come_where_they_belong_in_ranges_of_any_size(seed: int, policy: str, size: int) -> None:
+def test_self_loops_come_where_they_belong_in_ranges_of_any_size(
+    seed: int, policy: str, size: int
+) -> None:
     adjacency, _ = adjacency_from_edges(*drawn(seed), "g")
     a = dense(adjacency)
     with pytest.MonkeyPatch.context() as patch:

@@ -22,21 +22,54 @@ from taamctl.learning.task_id import given as true_ids
 from taamctl.stream.params import SplitParams
 from taamctl.stream.plan import Facts, Split, make_split
 
-SPLIT = SplitParams(node_order="file", symmetrize="always", unlabelled="as_released", tasks="as_given", class_order="natural",
-                    order_seed=0, classes_per_task=2, odd_class="drop", min_class_size=2, small_class="drop", parts="as_given", train=0.6,
-                    val=0.2, test=0.2, seed=42)
-PRE = PrecomputeParams(hops=2, max_hop=2, self_loops="add", feature_norm="none", backend="torch", ls_hops=3, ls_reconnect=True, ls_seed=0,
-                       store_x=False, store_edges=False)
-TRAIN = TrainParams(epochs=4, lr=0.005, weight_decay=0.0005, balance=True, node_batch=0, device="cpu", threads=1)
+SPLIT = SplitParams(
+    node_order="file",
+    symmetrize="always",
+    unlabelled="as_released",
+    tasks="as_given",
+    class_order="natural",
+    order_seed=0,
+    classes_per_task=2,
+    odd_class="drop",
+    min_class_size=2,
+    small_class="drop",
+    parts="as_given",
+    train=0.6,
+    val=0.2,
+    test=0.2,
+    seed=42,
+)
+PRE = PrecomputeParams(
+    hops=2,
+    max_hop=2,
+    self_loops="add",
+    feature_norm="none",
+    backend="torch",
+    ls_hops=3,
+    ls_reconnect=True,
+    ls_seed=0,
+    store_x=False,
+    store_edges=False,
+)
+TRAIN = TrainParams(
+    epochs=4, lr=0.005, weight_decay=0.0005, balance=True, node_batch=0, device="cpu", threads=1
+)
 FAST = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def graph(seed: int, nodes: int = 90, classes: int = 5, features: int = 8) -> NodeGraph:
     rng = np.random.default_rng(seed)
     labels = rng.integers(-1, classes, nodes)
-    adjacency, _ = adjacency_from_edges(rng.integers(0, nodes, 4 * nodes), rng.integers(0, nodes, 4 * nodes), nodes, "g")
-    return NodeGraph("g", adjacency, rng.standard_normal((nodes, features)).astype(np.float32), labels,
-                     tuple(f"c{i}" for i in range(classes)))
+    adjacency, _ = adjacency_from_edges(
+        rng.integers(0, nodes, 4 * nodes), rng.integers(0, nodes, 4 * nodes), nodes, "g"
+    )
+    return NodeGraph(
+        "g",
+        adjacency,
+        rng.standard_normal((nodes, features)).astype(np.float32),
+        labels,
+        tuple(f"c{i}" for i in range(classes)),
+    )
 
 
 def features_of(g: NodeGraph, split: Split) -> compute.Features:
@@ -44,10 +77,18 @@ def features_of(g: NodeGraph, split: Split) -> compute.Features:
 
 
 @FAST
-@given(st.integers(0, 10_000), st.sampled_from(["drop", "merge_into_last", "singleton_task"]), st.integers(1, 4))
-def test_tasks_partition_classes_and_parts_partition_nodes(seed: int, odd: str, per_task: int) -> None:
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["drop", "merge_into_last", "singleton_task"]),
+    st.integers(1, 4),
+)
+def test_tasks_partition_classes_and_parts_partition_nodes(
+    seed: int, odd: str, per_task: int
+) -> None:
     g = graph(seed)
-    split = make_split(g, Facts(False, None), dataclasses.replace(SPLIT, odd_class=odd, classes_per_task=per_task))
+    split = make_split(
+        g, Facts(False, None), dataclasses.replace(SPLIT, odd_class=odd, classes_per_task=per_task)
+    )
     owned = [c for t in split.stream.tasks for c in t.classes]
     assert owned == list(range(split.stream.num_classes))
     assert len(set(split.stream.labels)) == len(split.stream.labels)
@@ -67,7 +108,9 @@ def test_no_edge_joins_two_parts_or_two_tasks(seed: int) -> None:
     assert (group[rows] == group[split.edges.indices]).all()
     whole = to_scipy(g.adjacency).toarray()
     whole = np.maximum(whole, whole.T)[np.ix_(split.orig_id, split.orig_id)]
-    assert split.edges.nnz == int((whole * (group[:, None] == group[None, :])).sum()), "and no other edge is lost"
+    assert split.edges.nnz == int((whole * (group[:, None] == group[None, :])).sum()), (
+        "and no other edge is lost"
+    )
 
 
 @FAST
@@ -79,10 +122,15 @@ def test_propagation_is_linear_and_permutation_equivariant(seed: int) -> None:
     offset = np.array([0, n])
 
     def h(x: np.ndarray, adjacency: CSR) -> np.ndarray:
-        return compute.compute(x, np.arange(n), offset, adjacency, PRE, "none").groups[0].h.rows(0, n)
+        return (
+            compute.compute(x, np.arange(n), offset, adjacency, PRE, "none").groups[0].h.rows(0, n)
+        )
 
     assert isinstance(g.features, np.ndarray)
-    a, b = h(g.features, g.adjacency), h(rng.standard_normal(g.features.shape).astype(np.float32), g.adjacency)
+    a, b = (
+        h(g.features, g.adjacency),
+        h(rng.standard_normal(g.features.shape).astype(np.float32), g.adjacency),
+    )
     rng = np.random.default_rng(seed)
     mixed = 2 * g.features - rng.standard_normal(g.features.shape).astype(np.float32)
     assert np.allclose(h(mixed, g.adjacency), 2 * a - b, atol=1e-4)
@@ -118,12 +166,22 @@ def test_nothing_outside_the_training_part_reaches_it(seed: int, part: str) -> N
     before, after = features_of(g, split), features_of(other, other_split)
     for k in range(len(split.stream.tasks)):
         one, two = (made.group(3 * k, PRE) for made in (before, after))
-        assert all(np.array_equal(one[name], two[name]) for name in ("H", "spread", "hop_mean", "ls_mean"))
+        assert all(
+            np.array_equal(one[name], two[name]) for name in ("H", "spread", "hop_mean", "ls_mean")
+        )
 
 
 def _taam(profile: str) -> tuple[type, object, StreamInfo, list[TaskData], list[QueryGraph]]:
     module = registry.load("taamctl.methods", "taam")
-    params = module.Params(profile=profile, d_task=6, heads=2, rank=4, layer_norm=True, residual=True, precision="float32")
+    params = module.Params(
+        profile=profile,
+        d_task=6,
+        heads=2,
+        rank=4,
+        layer_norm=True,
+        residual=True,
+        precision="float32",
+    )
     rng = torch.Generator().manual_seed(0)
     info = StreamInfo(12, ((0, 2), (2, 4), (4, 6)))
     tasks, queries = [], []
@@ -151,9 +209,19 @@ def test_task_order_does_not_change_a_bit_of_a_modulator(profile: str) -> None:
         assert all(np.array_equal(first[n], second[n]) for n in first)
 
 
-@pytest.mark.parametrize(("profile", "scope"), [("release", "up_to_task"), ("release", "task_only"), ("text", "task_only"),
-                                                ("text", "up_to_task"), ("strict_gcil", "up_to_task")])
-def test_taam_forgets_nothing_while_task_ids_are_right(profile: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("profile", "scope"),
+    [
+        ("release", "up_to_task"),
+        ("release", "task_only"),
+        ("text", "task_only"),
+        ("text", "up_to_task"),
+        ("strict_gcil", "up_to_task"),
+    ],
+)
+def test_taam_forgets_nothing_while_task_ids_are_right(
+    profile: str, scope: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cls, params, info, tasks, queries = _taam(profile)
     method = cls(params, info, TRAIN, 1, torch.device("cpu"))
     states = []
@@ -161,7 +229,9 @@ def test_taam_forgets_nothing_while_task_ids_are_right(profile: str, scope: str,
         method.learn([task])
         states.append(method.state())
     quick = predict_stream(method, states, queries, true_ids(3).choice)
-    monkeypatch.setattr(cls, "cumulative", property(lambda self: False))  # each stage's own model is asked, not the last one for all
+    monkeypatch.setattr(
+        cls, "cumulative", property(lambda self: False)
+    )  # each stage's own model is asked, not the last one for all
     predicted = predict_stream(method, states, queries, true_ids(3).choice)
     assert all(np.array_equal(quick[name], predicted[name]) for name in quick)
     y, owner = torch.cat([t.y for t in tasks]).numpy(), np.repeat([0, 1, 2], 40)
@@ -170,7 +240,9 @@ def test_taam_forgets_nothing_while_task_ids_are_right(profile: str, scope: str,
 
 
 def test_an_untrained_network_scores_what_chance_says() -> None:
-    """Frozen random weights, the right task ID, no modulation: (1/T) sum 1/(2k) up to the task, 1/2 in it, 1/C over all."""
+    """Frozen random weights, the right task ID, no modulation: (1/T) sum 1/(2k) up to the task,
+    1/2 in it, 1/C over all.
+    """
     t, n, f, seeds = 4, 400, 64, 60
     from torch.nn import functional
 

@@ -20,17 +20,36 @@ FAST = ("train.epochs=3", "train.threads=1", "train.device=cpu", "bank.router.wi
 MakeGraph = Callable[..., NodeGraph]
 
 
-def make_graph(names: Sequence[str] = ("a", "b"), per_class: int = 30, features: int = 12, seed: int = 0, edges: bool = True,
-               sparse: bool = False, width: float = 0.2) -> NodeGraph:
-    """Return a graph in which a class's nodes lie around a mean that depends on the class's name alone, and are tied to each other."""
+def make_graph(
+    names: Sequence[str] = ("a", "b"),
+    per_class: int = 30,
+    features: int = 12,
+    seed: int = 0,
+    edges: bool = True,
+    sparse: bool = False,
+    width: float = 0.2,
+) -> NodeGraph:
+    """Return a graph in which a class's nodes lie around a mean that depends on the class's name
+    alone, and are tied to each other.
+    """
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(len(names)), per_class).astype(np.int64)
     order = rng.permutation(len(labels))
     labels = labels[order]
-    means = np.array([np.random.default_rng([ord(c) for c in name]).random(features) for name in names]).reshape(-1, features)
+    means = np.array(
+        [np.random.default_rng([ord(c) for c in name]).random(features) for name in names]
+    ).reshape(-1, features)
     x = (means[labels] + width * rng.standard_normal((len(labels), features))).astype(np.float32)
-    pairs = [(u, v) for c in range(len(names)) for u, v in rng.choice(np.flatnonzero(labels == c), (2 * per_class, 2)) if u != v] \
-        if edges and per_class else []
+    pairs = (
+        [
+            (u, v)
+            for c in range(len(names))
+            for u, v in rng.choice(np.flatnonzero(labels == c), (2 * per_class, 2))
+            if u != v
+        ]
+        if edges and per_class
+        else []
+    )
     ends = np.array(pairs, np.int64).reshape(-1, 2)
     both = np.concatenate([ends, ends[:, ::-1]])
     adjacency, _ = adjacency_from_edges(both[:, 0], both[:, 1], len(labels), "g")
@@ -38,7 +57,9 @@ def make_graph(names: Sequence[str] = ("a", "b"), per_class: int = 30, features:
     if sparse:
         x[x < 0.5] = 0
         rows, columns = np.nonzero(x)
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(x)))]).astype(np.int64)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(x)))]).astype(
+            np.int64
+        )
         held = CSR(indptr, columns.astype(np.int32), x[rows, columns], x.shape)
     return NodeGraph("g", adjacency, held, labels, tuple(names))
 

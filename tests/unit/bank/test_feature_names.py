@@ -1,4 +1,6 @@
-"""A bank's features are matched by name: any order gives the same answers, other names are refused, missing names are told."""
+"""A bank's features are matched by name: any order gives the same answers, other names are
+refused, missing names are told.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ def named(graph: NodeGraph, order: Any = None, names: tuple[str, ...] = NAMES) -
     """Return a graph with named features, in another order where one is given."""
     order = np.arange(12) if order is None else np.asarray(order)
     x = graph.features
-    moved = from_scipy(to_scipy(x)[:, order]) if isinstance(x, CSR) else np.ascontiguousarray(x[:, order])
+    moved = (
+        from_scipy(to_scipy(x)[:, order])
+        if isinstance(x, CSR)
+        else np.ascontiguousarray(x[:, order])
+    )
     return replace(graph, features=moved, feature_names=tuple(names[j] for j in order))
 
 
@@ -46,8 +52,9 @@ def taught(tmp_path: Path, config: Callable[..., Config], graph: Callable[..., N
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("way", ["memory", "file", "limited"])
-def test_any_order_of_the_columns_gives_the_same_answers(way: str, sparse: bool, seed: int, taught: Path, tmp_path: Path,
-                                                         graph: Callable[..., NodeGraph]) -> None:
+def test_any_order_of_the_columns_gives_the_same_answers(
+    way: str, sparse: bool, seed: int, taught: Path, tmp_path: Path, graph: Callable[..., NodeGraph]
+) -> None:
     asked = graph(("a", "b", "c", "d"), seed=9, sparse=sparse)
     order = np.random.default_rng(seed).permutation(12)
     made = []
@@ -58,13 +65,16 @@ def test_any_order_of_the_columns_gives_the_same_answers(way: str, sparse: bool,
         wishes = Wishes("router", limit=1 << 33, scratch=tmp_path) if way == "limited" else None
         made.append(bank.predict(one if way == "memory" else path, wishes=wishes))
     assert made[0].label.tolist() == made[1].label.tolist()
-    assert np.array_equal(made[0].confidence, made[1].confidence) and np.array_equal(made[0].novelty, made[1].novelty)
+    assert np.array_equal(made[0].confidence, made[1].confidence) and np.array_equal(
+        made[0].novelty, made[1].novelty
+    )
     assert not made[1].notes
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_task_learned_from_columns_in_another_order_is_the_same(sparse: bool, tmp_path: Path, config: Callable[..., Config],
-                                                                   graph: Callable[..., NodeGraph]) -> None:
+def test_a_task_learned_from_columns_in_another_order_is_the_same(
+    sparse: bool, tmp_path: Path, config: Callable[..., Config], graph: Callable[..., NodeGraph]
+) -> None:
     files = []
     for name, order in (("plain", None), ("moved", np.arange(12)[::-1])):
         folder = tmp_path / name
@@ -75,9 +85,14 @@ def test_a_task_learned_from_columns_in_another_order_is_the_same(sparse: bool, 
     assert files[0] == files[1]
 
 
-def test_missing_and_surplus_features_are_refused_by_name(taught: Path, graph: Callable[..., NodeGraph]) -> None:
+def test_missing_and_surplus_features_are_refused_by_name(
+    taught: Path, graph: Callable[..., NodeGraph]
+) -> None:
     other = named(graph(("a", "b"), seed=3), names=("x0", "word 1", *NAMES[2:-1], "x11"))
-    message = re.escape("has other features than the bank: it lacks 'word 0', 'word 11'; the bank does not know 'x0', 'x11'")
+    message = re.escape(
+        "has other features than the bank: it lacks 'word 0', 'word 11'; the bank does not know "
+        "'x0', 'x11'"
+    )
     with pytest.raises(TaamctlError, match=message) as error:
         load_bank(taught).predict(other)
     assert "--ignore" in error.value.hint
@@ -89,24 +104,35 @@ def test_missing_and_surplus_features_are_refused_by_name(taught: Path, graph: C
         add.add(taught, Source(replace(wide, feature_names=(*NAMES, "new"))))
 
 
-def test_where_one_side_has_no_names_it_is_said(taught: Path, bank: Path, graph: Callable[..., NodeGraph]) -> None:
+def test_where_one_side_has_no_names_it_is_said(
+    taught: Path, bank: Path, graph: Callable[..., NodeGraph]
+) -> None:
     asked = graph(("a", "b"), seed=3)
     ends = ": whether they stand in the bank's order cannot be checked"
-    assert load_bank(taught).predict(asked).notes == (f"the graph does not keep the features' names{ends}",)
-    assert load_bank(bank).predict(named(asked)).notes == (f"the bank does not keep the features' names{ends}",)
+    assert load_bank(taught).predict(asked).notes == (
+        f"the graph does not keep the features' names{ends}",
+    )
+    assert load_bank(bank).predict(named(asked)).notes == (
+        f"the bank does not keep the features' names{ends}",
+    )
     assert load_bank(bank).predict(asked).notes == (), "arrays have no names"
     heard: list[str] = []
     add.add(bank, Source(named(graph(("e", "f"), seed=4))), tell=heard.append)
     assert f"note: the bank does not keep the features' names{ends}" in heard
 
 
-def test_a_graph_from_before_names_were_kept_says_so(bank: Path, tmp_path: Path, graph: Callable[..., NodeGraph]) -> None:
+def test_a_graph_from_before_names_were_kept_says_so(
+    bank: Path, tmp_path: Path, graph: Callable[..., NodeGraph]
+) -> None:
     path = tmp_path / "old.h5"
     _imported.write(path, graph(("a", "b"), seed=3), {})
     assert load_bank(bank).predict(path).notes == ()
     with h5py.File(path, "r+") as file:
         del file.attrs["features_named"]
-    said = "neither the bank nor the graph keeps the features' names: whether they stand in the bank's order cannot be checked"
+    said = (
+        "neither the bank nor the graph keeps the features' names: whether they stand in the "
+        "bank's order cannot be checked"
+    )
     assert load_bank(bank).predict(path).notes == (said,)
     assert from_file(path).before_names
 
@@ -118,6 +144,8 @@ def test_a_file_gives_back_the_names(tmp_path: Path, graph: Callable[..., NodeGr
 
 
 @pytest.mark.parametrize("names", [NAMES[:11], (*NAMES[:11], NAMES[0])])
-def test_names_that_are_not_one_for_each_feature_are_refused(names: tuple[str, ...], graph: Callable[..., NodeGraph]) -> None:
+def test_names_that_are_not_one_for_each_feature_are_refused(
+    names: tuple[str, ...], graph: Callable[..., NodeGraph]
+) -> None:
     with pytest.raises(TaamctlError, match="names for 12 features, each of which has its own"):
         replace(graph(("a", "b")), feature_names=names)

@@ -42,7 +42,9 @@ def test_adding_a_task_changes_no_file_that_was_there(bank, graph) -> None:
 
 
 @pytest.mark.parametrize("method", ["taam", "linear_probe", "taam_l"])
-def test_experts_answer_older_tasks_bit_for_bit_after_more_was_learned(tmp_path, config, graph, method) -> None:
+def test_experts_answer_older_tasks_bit_for_bit_after_more_was_learned(
+    tmp_path, config, graph, method
+) -> None:
     folder = tmp_path / "bank"
     store.create(folder, config(method))
     add.add(folder, Source(graph(("a", "b"), seed=1)))
@@ -56,6 +58,7 @@ def test_experts_answer_older_tasks_bit_for_bit_after_more_was_learned(tmp_path,
     assert (first.label[right] == later.label[right]).all()
     assert good(folder)
     from taamctl.bank import task_file
+
     again = load_bank(folder).task(0)
     expert = task_file.expert(bank.config, bank.shared, again.state, 2)
     assert np.array_equal(task_file.reference(expert, bank.shared), again.reference)
@@ -68,13 +71,20 @@ def test_logits_of_a_node_do_not_depend_on_what_else_is_asked(bank) -> None:
 
     expert = load_bank(bank).expert(1)
     h, deg = torch.randn(200, 12, generator=torch.Generator().manual_seed(0)), torch.ones(200)
-    whole, order = task_file.logits(expert, h, deg), torch.randperm(200, generator=torch.Generator().manual_seed(1))
+    whole, order = (
+        task_file.logits(expert, h, deg),
+        torch.randperm(200, generator=torch.Generator().manual_seed(1)),
+    )
     some = order[:77]
     assert torch.equal(task_file.logits(expert, h[some], deg[some]), whole[some])
 
 
 def test_the_order_of_learning_changes_no_bit_of_the_router(tmp_path, config, graph) -> None:
-    graphs = {"x": graph(("a", "b"), seed=1), "y": graph(("c", "d"), seed=2), "z": graph(("e",), seed=3)}
+    graphs = {
+        "x": graph(("a", "b"), seed=1),
+        "y": graph(("c", "d"), seed=2),
+        "z": graph(("e",), seed=3),
+    }
     answers = []
     for order in ("xyz", "zxy"):
         folder = tmp_path / order
@@ -84,7 +94,9 @@ def test_the_order_of_learning_changes_no_bit_of_the_router(tmp_path, config, gr
         answers.append(load_bank(folder).predict(graph(tuple("abcde"), seed=8), unknown=0))
     assert answers[0].names == answers[1].names
     assert np.allclose(answers[0].confidence, answers[1].confidence, rtol=0, atol=1e-6)
-    assert np.allclose(answers[0].novelty, answers[1].novelty, atol=5e-7)  # of float32 scores of order 1
+    assert np.allclose(
+        answers[0].novelty, answers[1].novelty, atol=5e-7
+    )  # of float32 scores of order 1
 
 
 def test_answers_are_right_on_an_easy_graph_that_mixes_all_tasks(tmp_path, config, graph) -> None:
@@ -103,7 +115,9 @@ def test_answers_are_right_on_an_easy_graph_that_mixes_all_tasks(tmp_path, confi
 
 
 def test_nodes_of_a_class_that_was_never_learned_look_newer_than_others(bank, graph) -> None:
-    made = load_bank(bank).predict(graph(("a", "c", "stranger"), per_class=80, seed=7), unknown=0.05)
+    made = load_bank(bank).predict(
+        graph(("a", "c", "stranger"), per_class=80, seed=7), unknown=0.05
+    )
     labels = graph(("a", "c", "stranger"), per_class=80, seed=7).labels
     assert np.median(made.novelty[labels == 2]) > np.median(made.novelty[labels < 2])
     assert made.unknown[labels == 2].mean() > made.unknown[labels < 2].mean()
@@ -155,8 +169,10 @@ def test_what_cannot_be_learned_is_refused_and_changes_nothing(bank, graph) -> N
     for made, wanted, match in (
         (graph(("a", "b")), None, "no class to learn: the bank knows a, b already"),
         (graph(("a", "e")), ["a"], "knows the class 'a' already"),
-        (graph(("e",)), ["ee"], "no class 'ee'"), (graph(("e",), features=5), None, "5 features per node, the bank was made for 12"),
-        (graph((), per_class=0), None, "has no node"), (graph(("e",), per_class=1), None, "no task can be formed"),
+        (graph(("e",)), ["ee"], "no class 'ee'"),
+        (graph(("e",), features=5), None, "5 features per node, the bank was made for 12"),
+        (graph((), per_class=0), None, "has no node"),
+        (graph(("e",), per_class=1), None, "no task can be formed"),
     ):
         with pytest.raises(TaamctlError, match=match):
             add.add(bank, Source(made), classes=wanted)
@@ -164,7 +180,10 @@ def test_what_cannot_be_learned_is_refused_and_changes_nothing(bank, graph) -> N
 
 
 def test_methods_that_a_bank_cannot_keep_are_refused_by_name(config) -> None:
-    with pytest.raises(TaamctlError, match="cannot keep finetune: what it learns of a task depends on earlier tasks") as caught:
+    with pytest.raises(
+        TaamctlError,
+        match="cannot keep finetune: what it learns of a task depends on earlier tasks",
+    ) as caught:
         config("finetune")
     assert "linear_probe" in caught.value.hint
     assert "taam," in caught.value.hint
@@ -180,8 +199,11 @@ def test_a_graph_is_cut_into_its_own_tasks_or_by_size(tmp_path, config, graph) -
 
     made = graph(tuple("abcde"))
     given = replace(made, given=Given(arrival=np.array([1, 0, 0, 2, 2])))
-    for source, per_task, expected in ((given, None, [("b", "c"), ("a",), ("d", "e")]), (made, 2, [("a", "b"), ("c", "d"), ("e",)]),
-                                       (made, None, [tuple("abcde")])):
+    for source, per_task, expected in (
+        (given, None, [("b", "c"), ("a",), ("d", "e")]),
+        (made, 2, [("a", "b"), ("c", "d"), ("e",)]),
+        (made, None, [tuple("abcde")]),
+    ):
         folder = tmp_path / str(len(expected)) / str(per_task)
         store.create(folder, config("linear_probe"))
         assert [t.classes for t in add.add(folder, Source(source), per_task=per_task)] == expected
@@ -197,7 +219,11 @@ def test_given_parts_are_used_and_test_nodes_left_alone(tmp_path, config, graph)
     store.create(folder, config("linear_probe"))
     (task,) = add.add(folder, Source(replace(made, given=Given(part=part))))
     assert (task.train, task.val) == (20, 5)
-    changed = replace(made, given=Given(part=part), features=np.where(part[:, None] == 2, 99, made.features).astype(np.float32))
+    changed = replace(
+        made,
+        given=Given(part=part),
+        features=np.where(part[:, None] == 2, 99, made.features).astype(np.float32),
+    )
     other = tmp_path / "other"
     store.create(other, config("linear_probe"))
     assert add.add(other, Source(changed))[0].sha256 == task.sha256
@@ -209,7 +235,9 @@ def test_a_graph_without_edges_and_one_without_validation_nodes(tmp_path, config
     folder, said = tmp_path / "bank", []
     store.create(folder, config())
     bare = graph(("a", "b"), edges=False)
-    add.add(folder, Source(replace(bare, given=Given(part=np.zeros(60, np.int8)))), tell=said.append)
+    add.add(
+        folder, Source(replace(bare, given=Given(part=np.zeros(60, np.int8)))), tell=said.append
+    )
     assert any("no validation node" in line for line in said)
     made = load_bank(folder).predict(bare)
     assert not made.unknown.any()
@@ -248,7 +276,9 @@ def test_the_second_writer_waits_or_gives_up(bank, graph) -> None:
         with pytest.raises(TaamctlError, match="is being written by"):
             add.add(bank, Source(graph(("e",))), wait=False)
         said: list[str] = []
-        late = threading.Thread(target=lambda: add.add(bank, Source(graph(("e",))), tell=said.append))
+        late = threading.Thread(
+            target=lambda: add.add(bank, Source(graph(("e",))), tell=said.append)
+        )
         late.start()
         late.join(1)
         assert late.is_alive()
@@ -275,7 +305,9 @@ def test_nothing_is_built_on_swapped_files(bank, graph) -> None:
     kept = first.read_bytes()
     first.write_bytes(second.read_bytes())
     for work in (lambda: add.add(bank, Source(graph(("e",)))), lambda: change.remove(bank, 2)):
-        with pytest.raises(TaamctlError, match=f"{first.name} is missing, or not the file that the bank lists"):
+        with pytest.raises(
+            TaamctlError, match=f"{first.name} is missing, or not the file that the bank lists"
+        ):
             work()
     first.write_bytes(kept)
     assert good(bank) and store.current(bank).generation == 2
@@ -286,4 +318,6 @@ def test_small_classes_are_refused_only_among_those_to_learn(config, graph) -> N
     groups, _ = new_groups(Source(graph(("a", "b", "c"))), params, ("a",), None, None)
     assert [g.names for g in groups] == [("b", "c")]  # the known class has no node here that counts
     with pytest.raises(TaamctlError, match="classes with fewer than 1000 nodes: b, c"):
-        new_groups(Source(graph(("a", "b", "c"))), replace(params, min_class_size=1000), ("a",), None, None)
+        new_groups(
+            Source(graph(("a", "b", "c"))), replace(params, min_class_size=1000), ("a",), None, None
+        )

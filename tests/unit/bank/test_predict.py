@@ -1,4 +1,6 @@
-"""Answers: from files as from memory, within little memory as with much, for every unit and router."""
+"""Answers: from files as from memory, within little memory as with much, for every unit and
+router.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,11 @@ from taamctl.bank.predict import Wishes
 bank = taamctl.load_bank(sys.argv[1])
 bank.router, bank.shared
 limit, base = int(sys.argv[3]) << 20, hops.used()
-made = bank.predict(sys.argv[2], wishes=Wishes("router", unknown=0.05, limit=base + limit if limit else None))
+wishes = Wishes("router", unknown=0.05, limit=base + limit if limit else None)
+made = bank.predict(sys.argv[2], wishes=wishes)
 peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
-print(len(made.label), (peak - base) >> 20, zlib.crc32(made.label.tobytes() + made.confidence.tobytes()))
+crc = zlib.crc32(made.label.tobytes() + made.confidence.tobytes())
+print(len(made.label), (peak - base) >> 20, crc)
 """
 
 
@@ -39,7 +43,10 @@ def saved(folder: Path, graph: NodeGraph, name: str = "query") -> Path:
 
 
 def same(one: answers.Answers, other: answers.Answers) -> bool:
-    return all(np.array_equal(getattr(one, f), getattr(other, f)) for f in ("node", "label", "task", "confidence", "novelty", "unknown"))
+    return all(
+        np.array_equal(getattr(one, f), getattr(other, f))
+        for f in ("node", "label", "task", "confidence", "novelty", "unknown")
+    )
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -50,7 +57,9 @@ def test_hops_from_the_disk_are_those_in_memory_in_every_bit(graph, tmp_path, sp
     for spare in (1, 4 * 5 * 180 * 5, 1 << 30):  # one column at a time, five, all
         with OnDisk(path) as file:
             (tmp_path / str(spare)).mkdir()
-            scratch = hops.Scratch(tmp_path / str(spare), file, "row", operator, (0, 1, 2), "torch", spare)
+            scratch = hops.Scratch(
+                tmp_path / str(spare), file, "row", operator, (0, 1, 2), "torch", spare
+            )
             for j in range(3):
                 for low, high in ((0, 180), (3, 4), (64, 128), (180, 180)):
                     assert np.array_equal(scratch.rows(j, low, high), held.rows(j, low, high))
@@ -59,7 +68,9 @@ def test_hops_from_the_disk_are_those_in_memory_in_every_bit(graph, tmp_path, sp
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("decide", ["router", "soft"])
-def test_answers_within_little_memory_are_the_same_in_every_bit(bank, graph, tmp_path, monkeypatch, sparse, decide) -> None:
+def test_answers_within_little_memory_are_the_same_in_every_bit(
+    bank, graph, tmp_path, monkeypatch, sparse, decide
+) -> None:
     made = graph(tuple("abcd"), per_class=100, sparse=sparse)
     path, opened = saved(tmp_path, made), load_bank(bank)
     whole = opened.predict(made, decide=decide)
@@ -76,19 +87,31 @@ def test_answers_within_little_memory_are_the_same_in_every_bit(bank, graph, tmp
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux to measure memory")
-def test_a_graph_whose_features_do_not_fit_is_answered_within_the_limit(bank, graph, tmp_path, config) -> None:
+def test_a_graph_whose_features_do_not_fit_is_answered_within_the_limit(
+    bank, graph, tmp_path, config
+) -> None:
     from taamctl.bank import add, store
 
     folder = tmp_path / "wide"
     store.create(folder, config("linear_probe", "bank.router.width=16"))
     add.add(folder, Source(graph(("a", "b"), features=512)))
     n = 40_000
-    x = np.random.default_rng(0).random((n, 512), np.float32)  # 78 MiB, three times that with its hops and what makes them
+    x = np.random.default_rng(0).random(
+        (n, 512), np.float32
+    )  # 78 MiB, three times that with its hops and what makes them
     ends = np.random.default_rng(1).integers(0, n, (2, 4 * n))
     adjacency, _ = adjacency_from_edges(*ends, n, "large")
     path = saved(tmp_path, NodeGraph("large", adjacency, x, np.full(n, -1), ()))
-    found = [subprocess.run([sys.executable, "-c", MEASURED, str(folder), str(path), limit], capture_output=True, text=True, check=True,
-                            env={"OMP_NUM_THREADS": "1"}).stdout.split() for limit in ("180", "0")]
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", MEASURED, str(folder), str(path), limit],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"OMP_NUM_THREADS": "1"},
+        ).stdout.split()
+        for limit in ("180", "0")
+    ]
     (nodes, peak, digest), (_, free, other) = found
     assert (nodes, digest) == (str(n), other)
     assert int(peak) < 180 < 240 < int(free)
@@ -102,7 +125,9 @@ def test_units_and_routers(bank, graph) -> None:
             made = opened.predict(query, decide="expert", router=router, unit=unit)
             assert (made.task == 1).mean() > 0.8, (router, unit)
             assert unit != "graph" or len(set(made.task.tolist())) == 1
-    mixed = opened.predict(graph(tuple("abcd"), per_class=60, seed=4), decide="router", unit="graph")
+    mixed = opened.predict(
+        graph(tuple("abcd"), per_class=60, seed=4), decide="router", unit="graph"
+    )
     assert "seems to mix tasks" in mixed.notes[0]
     assert not opened.predict(query, decide="router", unit="graph").notes
 
@@ -132,7 +157,9 @@ def test_answers_are_written_as_the_name_says(bank, graph, tmp_path) -> None:
     assert set(rows[0]) == set(answers.COLUMNS)
     listed = json.loads((tmp_path / "out.json").read_text())
     assert [r["class"] for r in listed] == [r["class"] for r in rows] == made.names
-    assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()] == listed
+    assert [
+        json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()
+    ] == listed
     with pytest.raises(TaamctlError, match="no format for .xls"):
         answers.require_writer(tmp_path / "out.xls")
 
@@ -153,5 +180,8 @@ def test_parquet_or_a_hint_how_to_get_it(bank, graph, tmp_path, monkeypatch) -> 
 
 
 def test_import_taamctl_stays_light() -> None:
-    code = "import sys, taamctl; assert 'torch' not in sys.modules and 'numpy' not in sys.modules; assert taamctl.load_bank"
+    code = (
+        "import sys, taamctl; assert 'torch' not in sys.modules and 'numpy' not in "
+        "sys.modules; assert taamctl.load_bank"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,4 +1,7 @@
-"""The certificate: every kind of tampering is found, and the culprit named. A bank in one file comes out as it went in."""
+"""The certificate: every kind of tampering is found, and the culprit named.
+
+A bank in one file comes out as it went in.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,10 @@ def test_flipped_cut_missing_swapped_and_extra_files_are_named(bank, files) -> N
     mended()
     first.write_bytes(keep[second])
     second.write_bytes(keep[first])
-    assert bad(bank) == {name: f"it is {second.relative_to(bank)}", second.relative_to(bank).as_posix(): f"it is {name}"}
+    assert bad(bank) == {
+        name: f"it is {second.relative_to(bank)}",
+        second.relative_to(bank).as_posix(): f"it is {name}",
+    }
     mended()
     (bank / "tasks" / "0009-00000000.h5").write_bytes(b"x")
     assert bad(bank) == {"tasks/0009-00000000.h5": "no generation lists this file"}
@@ -77,7 +83,11 @@ def test_flipped_cut_missing_swapped_and_extra_files_are_named(bank, files) -> N
 def test_an_edited_manifest_is_found_even_with_its_copy(bank) -> None:
     path = bank / "manifest.json"
     text = path.read_text()
-    for old, new in (('"a"', '"z"'), ('"generation": 2', '"generation": 1'), ('"seed": 1', '"seed": 2')):
+    for old, new in (
+        ('"a"', '"z"'),
+        ('"generation": 2', '"generation": 1'),
+        ('"seed": 1', '"seed": 2'),
+    ):
         assert old in text
         path.write_text(text.replace(old, new))
         assert "does not match its own checksum" in bad(bank)["manifest.json"]
@@ -95,7 +105,9 @@ def test_an_edited_manifest_is_found_even_with_its_copy(bank) -> None:
     manifests.write(bank, replace(now, generation=1, previous="0" * 64))
     shutil.copy(bank / "manifests" / "0002.json", bank / "manifest.json")
     apart = "it does not follow the generation before"
-    assert {what: said for what, said in bad(bank).items() if "manifest" in what} == {f"manifests/000{n}.json": apart for n in (1, 2)}
+    assert {what: said for what, said in bad(bank).items() if "manifest" in what} == {
+        f"manifests/000{n}.json": apart for n in (1, 2)
+    }
 
 
 def test_other_outputs_fail_even_where_every_checksum_is_right(bank, monkeypatch) -> None:
@@ -129,10 +141,10 @@ def test_a_damaged_or_hostile_file_makes_no_bank(bank, files, tmp_path) -> None:
     transfer.export(bank, tmp_path / "a.tar")
     whole = (tmp_path / "a.tar").read_bytes()
     at = whole.index(files[0].read_bytes()) + 5000
-    (tmp_path / "flipped.tar").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+    (tmp_path / "flipped.tar").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
     with pytest.raises(TaamctlError, match=r"damaged: tasks/0001-[0-9a-f]+\.h5"):
         transfer.restore(tmp_path / "flipped.tar", tmp_path / "x")
-    (tmp_path / "cut.tar").write_bytes(whole[:len(whole) // 2])
+    (tmp_path / "cut.tar").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(TaamctlError, match="cut off|damaged"):
         transfer.restore(tmp_path / "cut.tar", tmp_path / "x")
     with tarfile.open(tmp_path / "evil.tar", "w") as archive:

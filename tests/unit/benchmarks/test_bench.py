@@ -11,7 +11,9 @@ BENCH = Path(__file__).resolve().parents[2] / "benchmarks" / "bench.py"
 
 
 def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(BENCH), *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, str(BENCH), *arguments], capture_output=True, text=True, check=False
+    )
 
 
 def test_a_benchmark_writes_what_a_later_run_is_compared_with(tmp_path: Path) -> None:
@@ -37,4 +39,7 @@ def test_a_wrong_name_and_a_missing_comparison_are_told_before_any_work(tmp_path
     other = tmp_path / "other.json"
     other.write_text('{"condensing": [1]}')
     assert "not what --json writes" in _bench("condensing", "--compare", str(other)).stderr
-    assert "there is no folder" in _bench("condensing", "--json", str(tmp_path / "no" / "x.json")).stderr
+    assert (
+        "there is no folder"
+        in _bench("condensing", "--json", str(tmp_path / "no" / "x.json")).stderr
+    )

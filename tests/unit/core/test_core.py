@@ -12,7 +12,9 @@ from taamctl.core.types import CSR, NodeGraph, Prediction, Task, TaskStream
 
 
 def test_registry_lists_files_and_suggests_the_nearest() -> None:
-    assert {"taam", "taam_l", "finetune", "joint", "oracle", "linear_probe"} <= set(registry.names("taamctl.methods"))
+    assert {"taam", "taam_l", "finetune", "joint", "oracle", "linear_probe"} <= set(
+        registry.names("taamctl.methods")
+    )
     with pytest.raises(TaamctlError, match="no method called 'tam'; there are: .*taam") as caught:
         registry.load("taamctl.methods", "tam")
     assert caught.value.hint == "did you mean 'taam'?"
@@ -25,7 +27,9 @@ def test_seeds_differ_by_purpose_and_task_and_repeat() -> None:
 
 
 @pytest.mark.parametrize(("platform", "size"), [("linux", 5 << 10), ("darwin", 5)])
-def test_the_peak_is_bytes_whatever_the_system_counts_in(monkeypatch: pytest.MonkeyPatch, platform: str, size: int) -> None:
+def test_the_peak_is_bytes_whatever_the_system_counts_in(
+    monkeypatch: pytest.MonkeyPatch, platform: str, size: int
+) -> None:
     monkeypatch.setattr(memory.sys, "platform", platform)
     monkeypatch.setattr(memory.resource, "getrusage", lambda _: SimpleNamespace(ru_maxrss=5))
     assert memory.peak() == size

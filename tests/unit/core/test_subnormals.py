@@ -1,4 +1,6 @@
-"""Subnormal numbers count as zero in every thread that computes, and wherever the product computes; nowhere else."""
+"""Subnormal numbers count as zero in every thread that computes, and wherever the product
+computes; nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -120,8 +122,19 @@ def test_the_threads_of_the_sweep_flush() -> None:
 
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    made = common.make_context(params=None, overrides=OVERRIDES, outputs=tmp_path_factory.mktemp("outputs"), data_root=None, force=True,
-                               no_wait=False, quiet=True, datasets=["synthetic"], methods=["taam"], seeds=[1], check_methods=True)
+    made = common.make_context(
+        params=None,
+        overrides=OVERRIDES,
+        outputs=tmp_path_factory.mktemp("outputs"),
+        data_root=None,
+        force=True,
+        no_wait=False,
+        quiet=True,
+        datasets=["synthetic"],
+        methods=["taam"],
+        seeds=[1],
+        check_methods=True,
+    )
     split.run(made, "synthetic")
     precompute.run(made, "synthetic")
     train.run(made, "synthetic", "taam", 1)
@@ -131,14 +144,24 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="module")
 def banked(context: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("banks") / "bank"
-    store.create(folder, from_params(params.Params("test", params.read(params.PACKAGED, OVERRIDES)), "taam", 1))
+    store.create(
+        folder,
+        from_params(params.Params("test", params.read(params.PACKAGED, OVERRIDES)), "taam", 1),
+    )
     add.add(folder, source(context), per_task=5)
     return folder
 
 
 def source(context: Any) -> Any:
-    return from_dataset("synthetic", None, context.params.plugin("datasets", "synthetic", importlib.import_module(
-        "taamctl.datasets.synthetic").META.params))
+    return from_dataset(
+        "synthetic",
+        None,
+        context.params.plugin(
+            "datasets",
+            "synthetic",
+            importlib.import_module("taamctl.datasets.synthetic").META.params,
+        ),
+    )
 
 
 def learn_a_unit(context: Any) -> None:
@@ -146,7 +169,9 @@ def learn_a_unit(context: Any) -> None:
 
     recipe, job, _ = train.plan(context, "synthetic", "taam", 1)
     file, made_by = job.inputs[0]
-    unit.learn(recipe, probe.expect(job.code, file, provenance.sha256(file), recipe.device), made_by, 0, [])
+    unit.learn(
+        recipe, probe.expect(job.code, file, provenance.sha256(file), recipe.device), made_by, 0, []
+    )
 
 
 def propagate_a_unit(context: Any) -> None:
@@ -154,9 +179,17 @@ def propagate_a_unit(context: Any) -> None:
 
     file = context.layout.file("split", "synthetic")
     expected = probe.expect(precompute.CODE, file, provenance.sha256(file), "cpu")
-    own = context.params.plugin("datasets", "synthetic", importlib.import_module("taamctl.datasets.synthetic").META.params)
-    columns.propagate(columns.Source(expected, "taamctl split", "synthetic", own, None), context.params.section("precompute"), "none",
-                      0, 4, context.layout.root)
+    own = context.params.plugin(
+        "datasets", "synthetic", importlib.import_module("taamctl.datasets.synthetic").META.params
+    )
+    columns.propagate(
+        columns.Source(expected, "taamctl split", "synthetic", own, None),
+        context.params.section("precompute"),
+        "none",
+        0,
+        4,
+        context.layout.root,
+    )
 
 
 def look(context: Any) -> None:
@@ -167,7 +200,10 @@ def look(context: Any) -> None:
 PLACES: dict[str, tuple[str, Callable[[Any, Path], object]]] = {
     "split": ("taamctl.stages.split:make_split", lambda c, b: split.run(c, "synthetic")),
     "precompute": ("taamctl.features.group:compute", lambda c, b: precompute.run(c, "synthetic")),
-    "train": ("taamctl.stages.train:train_stream", lambda c, b: train.run(c, "synthetic", "taam", 1)),
+    "train": (
+        "taamctl.stages.train:train_stream",
+        lambda c, b: train.run(c, "synthetic", "taam", 1),
+    ),
     "infer": ("taamctl.stages.infer:infer_part", lambda c, b: infer.run(c, "synthetic", "taam", 1)),
     "lens": ("taamctl.pipeline.lens:_cells", lambda c, b: look(c)),
     "audit": ("taamctl.features.compute:compute", lambda c, b: audit_features(c)),
@@ -176,22 +212,35 @@ PLACES: dict[str, tuple[str, Callable[[Any, Path], object]]] = {
     "bank add-task": ("taamctl.bank.router:solve", lambda c, b: add.add(b, source(c), per_task=5)),
     "bank verify": ("taamctl.bank.task_file:reference", lambda c, b: verify.verify(b)),
     "bank remove": ("taamctl.bank.router:solve", lambda c, b: change.remove(b, 1)),
-    "predict": ("taamctl.bank.predict:open_hops", lambda c, b: bank.load_bank(b).predict(source(c))),
+    "predict": (
+        "taamctl.bank.predict:open_hops",
+        lambda c, b: bank.load_bank(b).predict(source(c)),
+    ),
 }
 
 
 def audit_features(context: Any) -> None:
     from taamctl.pipeline import checks
 
-    with artefacts.Artefact(context.layout.file("split", "synthetic")) as made, \
-            artefacts.Artefact(context.layout.file("precompute", "synthetic")) as stored:
+    with (
+        artefacts.Artefact(context.layout.file("split", "synthetic")) as made,
+        artefacts.Artefact(context.layout.file("precompute", "synthetic")) as stored,
+    ):
         graph = source(context).graph
-        checks.train_features(checks.read_split(made), graph, graph.adjacency, stored, context.params.section("precompute"), "none")
+        checks.train_features(
+            checks.read_split(made),
+            graph,
+            graph.adjacency,
+            stored,
+            context.params.section("precompute"),
+            "none",
+        )
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_subnormal_numbers_are_zero_wherever_something_is_computed(place: str, context: Any, banked: Path, tmp_path: Path,
-                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_subnormal_numbers_are_zero_wherever_something_is_computed(
+    place: str, context: Any, banked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at, act = PLACES[place]
     own = shutil.copytree(banked, tmp_path / "bank")
     if place == "bank add-task":
@@ -213,14 +262,29 @@ def test_subnormal_numbers_are_zero_wherever_something_is_computed(place: str, c
 
 
 def test_keys_and_sidecars_know_the_rule(context: Any) -> None:
-    record = artefacts.read_json(provenance.sidecar_of(context.layout.file("train", "synthetic", "taam", 1)))
+    record = artefacts.read_json(
+        provenance.sidecar_of(context.layout.file("train", "synthetic", "taam", 1))
+    )
     assert record["key"]["subnormals"] == subnormals.RULE
     assert record["machine"]["subnormals"] == subnormals.RULE
 
 
 def test_a_run_from_the_command_line_flushes_in_every_thread(tmp_path: Path) -> None:
-    """In a process of its own, where torch was used before taamctl: the bytes are those of a fresh process."""
-    command = ("run", "--dataset", "synthetic", "--method", "finetune", "--seed", "1", "--set", "train.epochs=30", "--quiet")
+    """In a process of its own, where torch was used before taamctl: the bytes are those of a
+    fresh process.
+    """
+    command = (
+        "run",
+        "--dataset",
+        "synthetic",
+        "--method",
+        "finetune",
+        "--seed",
+        "1",
+        "--set",
+        "train.epochs=30",
+        "--quiet",
+    )
     program = f"""
 import sys, torch
 torch.set_num_threads(2)
@@ -230,8 +294,16 @@ from taamctl.cli.app import entry
 entry()
 """
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
-    subprocess.run([sys.executable, "-m", "taamctl", *command, "--outputs", "fresh"], cwd=tmp_path, check=True, capture_output=True)
-    places = ["train/synthetic/finetune/seed-1/train.h5", "infer/synthetic/finetune/seed-1/infer.h5"]
-    assert [(tmp_path / "used" / p).read_bytes() for p in places] == [(tmp_path / "fresh" / p).read_bytes() for p in places]
-
-
+    subprocess.run(
+        [sys.executable, "-m", "taamctl", *command, "--outputs", "fresh"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    places = [
+        "train/synthetic/finetune/seed-1/train.h5",
+        "infer/synthetic/finetune/seed-1/infer.h5",
+    ]
+    assert [(tmp_path / "used" / p).read_bytes() for p in places] == [
+        (tmp_path / "fresh" / p).read_bytes() for p in places
+    ]

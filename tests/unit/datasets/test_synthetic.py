@@ -30,7 +30,12 @@ def ends(graph: NodeGraph) -> tuple[Array, Array]:
 
 
 def test_exact_counts(tiny: NodeGraph) -> None:
-    assert (tiny.num_nodes, tiny.adjacency.nnz, tiny.num_features, len(tiny.class_names)) == (2_000, 8_000, 16, 10)
+    assert (tiny.num_nodes, tiny.adjacency.nnz, tiny.num_features, len(tiny.class_names)) == (
+        2_000,
+        8_000,
+        16,
+        10,
+    )
     assert symmetrise(tiny.adjacency).nnz == 16_000  # every undirected edge is stored once
     assert int(to_scipy(tiny.adjacency).diagonal().sum()) == 0
     source, target = ends(tiny)
@@ -60,7 +65,9 @@ def test_noise_changes_features_only(tiny: NodeGraph) -> None:
 def test_homophily_is_what_was_asked(homophily: float) -> None:
     graph = synthetic.load(None, replace(TINY, homophily=homophily))
     source, target = ends(graph)
-    assert (graph.labels[source] == graph.labels[target]).mean() == pytest.approx(homophily, abs=0.03)
+    assert (graph.labels[source] == graph.labels[target]).mean() == pytest.approx(
+        homophily, abs=0.03
+    )
 
 
 def test_degrees_are_heavy_tailed(tiny: NodeGraph) -> None:
@@ -84,8 +91,12 @@ def test_two_hops_make_it_learnable(tiny: NodeGraph) -> None:
     h = step @ (step @ tiny.features)
     order = np.random.default_rng(0).permutation(2_000)
     train, test = order[:1_200], order[1_200:]
-    own, hops = (LogisticRegression(C=100, max_iter=2_000).fit(x[train], tiny.labels[train])
-                 .score(x[test], tiny.labels[test]) for x in (tiny.features, h))
+    own, hops = (
+        LogisticRegression(C=100, max_iter=2_000)
+        .fit(x[train], tiny.labels[train])
+        .score(x[test], tiny.labels[test])
+        for x in (tiny.features, h)
+    )
     assert hops > 0.95
     assert hops > own + 0.03  # the edges tell more than the features alone
 

@@ -32,8 +32,12 @@ def test_a_class_without_nodes_is_left_out_and_flagged() -> None:
     y, task = np.array([0, 0, 2, 3]), np.array([0, 0, 1, 1])
     m = matrix.accuracy_matrix(y, task, np.tile([0, 0, 2, 0], (2, 1)), BOUNDS, "balanced")
     assert m[1].tolist() == [1.0, 0.5]
-    assert summary.flags(y, BOUNDS, ["a", "b", "c", "d"], [{"name": "e", "nodes": 1, "reason": "small"}]) == [
-        "class e (1 nodes) is not in the stream: small", "class b has no test node and is left out of the means"]
+    assert summary.flags(
+        y, BOUNDS, ["a", "b", "c", "d"], [{"name": "e", "nodes": 1, "reason": "small"}]
+    ) == [
+        "class e (1 nodes) is not in the stream: small",
+        "class b has no test node and is left out of the means",
+    ]
 
 
 def test_a_task_without_nodes_is_left_out_of_the_mean() -> None:
@@ -49,7 +53,9 @@ def test_untrained_stages_have_no_accuracy_and_no_forgetting() -> None:
     assert np.isnan(m[0]).all()
     assert matrix.average_accuracy(m) == 1
     assert np.isnan(matrix.average_forgetting(m))
-    assert json.dumps(strict({"af": matrix.average_forgetting(m)}), allow_nan=False) == '{"af": null}'
+    assert (
+        json.dumps(strict({"af": matrix.average_forgetting(m)}), allow_nan=False) == '{"af": null}'
+    )
 
 
 def test_no_forgetting_is_plain_zero() -> None:
@@ -65,21 +71,54 @@ def test_task_id_accuracy_counts_decisions_made() -> None:
 
 def test_costs_count_prototypes_only_in_full_and_only_where_used() -> None:
     stored = {"parameters": 100, "rows": 3, "uncounted": 7}
-    assert summary.costs(stored, 10, 4, 20, "inferred") == {"extra_paper": 136, "extra_full": 136 + 7 + 80}
+    assert summary.costs(stored, 10, 4, 20, "inferred") == {
+        "extra_paper": 136,
+        "extra_full": 136 + 7 + 80,
+    }
     assert summary.costs(stored, 10, 4, 20, "none") == {"extra_paper": 136, "extra_full": 143}
 
 
-POLICY = {"train": 0.6, "val": 0.2, "test": 0.2, "seed": 42, "class_order": "natural", "order_seed": 3, "node_order": "file"}
+POLICY = {
+    "train": 0.6,
+    "val": 0.2,
+    "test": 0.2,
+    "seed": 42,
+    "class_order": "natural",
+    "order_seed": 3,
+    "node_order": "file",
+}
 
 
-@pytest.mark.parametrize(("changes", "stated", "text"), [
-    ({}, {}, "60/20/20 per class, split seed 42 (same for all seeds), natural class order"),
-    ({"class_order": "seeded_permutation"}, {}, "60/20/20 per class, split seed 42 (same for all seeds), class order seed 3"),
-    ({"class_order": "time"}, {"parts": "time"}, "60/20/20 per class, the oldest nodes for training, classes in order of their first node"),
-    ({}, {"tasks": "given", "parts": "given"}, "parts as given, tasks as given"),
-    ({"class_order": "time", "node_order": "reader"}, {"tasks": "given"},
-     "60/20/20 per class, split seed 42 (same for all seeds), tasks in order of their first node, reader node order"),
-    ({"class_order": "seeded_permutation"}, {"tasks": "given", "parts": "given"}, "parts as given, task order seed 3"),
-])
-def test_the_split_policy_says_what_the_graph_states(changes: dict, stated: dict, text: str) -> None:
+@pytest.mark.parametrize(
+    ("changes", "stated", "text"),
+    [
+        ({}, {}, "60/20/20 per class, split seed 42 (same for all seeds), natural class order"),
+        (
+            {"class_order": "seeded_permutation"},
+            {},
+            "60/20/20 per class, split seed 42 (same for all seeds), class order seed 3",
+        ),
+        (
+            {"class_order": "time"},
+            {"parts": "time"},
+            "60/20/20 per class, the oldest nodes for training, classes in order of their first "
+            "node",
+        ),
+        ({}, {"tasks": "given", "parts": "given"}, "parts as given, tasks as given"),
+        (
+            {"class_order": "time", "node_order": "reader"},
+            {"tasks": "given"},
+            "60/20/20 per class, split seed 42 (same for all seeds), tasks in order of their first "
+            "node, reader node order",
+        ),
+        (
+            {"class_order": "seeded_permutation"},
+            {"tasks": "given", "parts": "given"},
+            "parts as given, task order seed 3",
+        ),
+    ],
+)
+def test_the_split_policy_says_what_the_graph_states(
+    changes: dict, stated: dict, text: str
+) -> None:
     assert summary.split_policy({**POLICY, **changes}, stated) == text

@@ -1,6 +1,8 @@
-"""Propagation and training on a Dask cluster of two worker processes: the bytes of a local run, whatever dies on the way.
+"""Propagation and training on a Dask cluster of two worker processes: the bytes of a local run,
+whatever dies on the way.
 
-A method of another package goes along, so that workers have to find it too; it can be told to kill its worker, or to refuse.
+A method of another package goes along, so that workers have to find it too; it can be told to kill
+its worker, or to refuse.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ from taamctl.runtime.lock import writing
 
 distributed = pytest.importorskip("distributed", reason="needs the dask extra")
 
-METHODS, SEEDS = ("taam", "ergnn", "trapped"), (1, 2)  # tasks side by side; one after the other, rows kept; of another package
+METHODS, SEEDS = (
+    ("taam", "ergnn", "trapped"),
+    (1, 2),
+)  # tasks side by side; one after the other, rows kept; of another package
 TRAPPED = '''
     import os, signal
     from dataclasses import dataclass
@@ -97,12 +102,18 @@ class Counting(Progress):
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return the folder that the method `trapped` looks into; the method is installed for this module."""
+    """Return the folder that the method `trapped` looks into; the method is installed for this
+    module.
+    """
     folder = tmp_path_factory.mktemp("trapped")
     (folder / "trapped.py").write_text(textwrap.dedent(TRAPPED))
     (folder / "trapped-1.0.dist-info").mkdir()
-    (folder / "trapped-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: trapped\nVersion: 1.0\n")
-    (folder / "trapped-1.0.dist-info" / "entry_points.txt").write_text("[taamctl.methods]\ntrapped = trapped\n")
+    (folder / "trapped-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: trapped\nVersion: 1.0\n"
+    )
+    (folder / "trapped-1.0.dist-info" / "entry_points.txt").write_text(
+        "[taamctl.methods]\ntrapped = trapped\n"
+    )
     sys.path.insert(0, str(folder))
     registry.offers.cache_clear()
     yield folder
@@ -112,7 +123,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def cluster(told: Path) -> Iterator[Any]:
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None) as made:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None
+    ) as made:
         yield made
 
 
@@ -123,18 +136,39 @@ def client(cluster: Any) -> Iterator[Any]:
         yield made
 
 
-def context(outputs: Path, told: Path, *, methods: tuple[str, ...] = METHODS, seeds: tuple[int, ...] = SEEDS,
-            progress: Progress | None = None, force: bool = False) -> Context:
-    made = common.make_context(params=None, overrides=["train.epochs=5", "train.threads=1", f"methods.trapped.folder={told}"],
-                               outputs=outputs, data_root=None, force=force, no_wait=False, quiet=True, datasets=["synthetic"],
-                               methods=list(methods), seeds=list(seeds), check_methods=True)
+def context(
+    outputs: Path,
+    told: Path,
+    *,
+    methods: tuple[str, ...] = METHODS,
+    seeds: tuple[int, ...] = SEEDS,
+    progress: Progress | None = None,
+    force: bool = False,
+) -> Context:
+    made = common.make_context(
+        params=None,
+        overrides=["train.epochs=5", "train.threads=1", f"methods.trapped.folder={told}"],
+        outputs=outputs,
+        data_root=None,
+        force=force,
+        no_wait=False,
+        quiet=True,
+        datasets=["synthetic"],
+        methods=list(methods),
+        seeds=list(seeds),
+        check_methods=True,
+    )
     return replace(made, progress=progress or Progress())
 
 
 def made_of(outputs: Path) -> dict[str, bytes]:
     """Return the bytes of everything that propagation, training, inference and evaluation made."""
-    return {str(p.relative_to(outputs)): p.read_bytes() for stage in ("precompute", "train", "infer", "eval") for name in FILES[stage]
-            for p in sorted((outputs / stage).rglob(name))}
+    return {
+        str(p.relative_to(outputs)): p.read_bytes()
+        for stage in ("precompute", "train", "infer", "eval")
+        for name in FILES[stage]
+        for p in sorted((outputs / stage).rglob(name))
+    }
 
 
 @pytest.fixture(scope="module")
@@ -150,8 +184,12 @@ def left(outputs: Path) -> list[Path]:
     return sorted((outputs / ".checkpoints").rglob("task-*.h5"))
 
 
-def test_the_bytes_are_those_of_a_local_run_whatever_dies(client: Any, local: dict[str, bytes], told: Path, tmp_path: Path) -> None:
-    """A worker dies in the middle; this process is stopped in the middle and starts again; then all is there."""
+def test_the_bytes_are_those_of_a_local_run_whatever_dies(
+    client: Any, local: dict[str, bytes], told: Path, tmp_path: Path
+) -> None:
+    """A worker dies in the middle; this process is stopped in the middle and starts again; then
+    all is there.
+    """
     (told / "die").touch()
     progress = Counting(stop_after=12)
     with pytest.raises(KeyboardInterrupt):
@@ -164,72 +202,114 @@ def test_the_bytes_are_those_of_a_local_run_whatever_dies(client: Any, local: di
     assert not (told / "die").exists(), "no worker died"
     assert made_of(tmp_path) == local
     assert left(tmp_path) == []
-    record = read_json(tmp_path / "train" / "synthetic" / "taam" / "seed-2" / "train.h5.provenance.json")
+    record = read_json(
+        tmp_path / "train" / "synthetic" / "taam" / "seed-2" / "train.h5.provenance.json"
+    )
     assert record["facts"]["executor"] == "dask" and record["cost"]["wall_s"] > 0
     idle = Counting()
     walk_to_eval(context(tmp_path, told, progress=idle), client)
     assert idle.total == 0
 
 
-def test_force_learns_everything_again(client: Any, local: dict[str, bytes], told: Path, tmp_path: Path) -> None:
+def test_force_learns_everything_again(
+    client: Any, local: dict[str, bytes], told: Path, tmp_path: Path
+) -> None:
     for force in (False, True):
         progress = Counting()
-        walk_to_eval(context(tmp_path, told, methods=("taam",), progress=progress, force=force), client)
+        walk_to_eval(
+            context(tmp_path, told, methods=("taam",), progress=progress, force=force), client
+        )
         assert progress.total == 10
-    assert made_of(tmp_path) == {path: data for path, data in local.items() if "/taam/" in path or path.startswith("precompute/")}
+    assert made_of(tmp_path) == {
+        path: data
+        for path, data in local.items()
+        if "/taam/" in path or path.startswith("precompute/")
+    }
 
 
-def test_force_leaves_checkpoints_alone_while_another_command_trains(client: Any, told: Path, tmp_path: Path) -> None:
+def test_force_leaves_checkpoints_alone_while_another_command_trains(
+    client: Any, told: Path, tmp_path: Path
+) -> None:
     with pytest.raises(KeyboardInterrupt):
-        walk_to_eval(context(tmp_path, told, methods=("taam",), seeds=(1,), progress=Counting(stop_after=2)), client)
+        walk_to_eval(
+            context(tmp_path, told, methods=("taam",), seeds=(1,), progress=Counting(stop_after=2)),
+            client,
+        )
     kept = left(tmp_path)
     hasty = replace(context(tmp_path, told, methods=("taam",), seeds=(1,), force=True), wait=False)
-    with writing(train.plan(hasty, "synthetic", "taam", 1)[1].outputs[0], wait=False, tell=print), \
-            pytest.raises(TaamctlError, match="train.h5 is being written by"):
+    with (
+        writing(train.plan(hasty, "synthetic", "taam", 1)[1].outputs[0], wait=False, tell=print),
+        pytest.raises(TaamctlError, match="train.h5 is being written by"),
+    ):
         training.learn(client, hasty, [("synthetic", "taam", 1)])
     assert left(tmp_path) == kept and len(kept) == 2
 
 
-@pytest.mark.parametrize("change", [{"store_x": False}, {"hops": 0}, {"feature_norm": "row", "store_edges": True}])
-def test_propagated_columns_are_put_together_as_here(change: dict[str, Any], client: Any, told: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change", [{"store_x": False}, {"hops": 0}, {"feature_norm": "row", "store_edges": True}]
+)
+def test_propagated_columns_are_put_together_as_here(
+    change: dict[str, Any], client: Any, told: Path, tmp_path: Path
+) -> None:
     made = []
     for name in ("here", "there"):
         one = context(tmp_path / name, told)
         tree = {**one.params.tree, "precompute": {**one.params.tree["precompute"], **change}}
         one = replace(one, params=replace(one.params, tree=tree))
         split.run(one, "synthetic")
-        path = precompute.run(one, "synthetic").path if name == "here" else propagation.run(client, one, "synthetic").path
+        path = (
+            precompute.run(one, "synthetic").path
+            if name == "here"
+            else propagation.run(client, one, "synthetic").path
+        )
         made.append(path.read_bytes())
         assert [p.name for p in path.parent.iterdir() if p.name.endswith(".tmp")] == []
         record = read_json(path.with_name("features.h5.provenance.json"))
-        assert record["facts"] == ({} if name == "here" else {"executor": "dask"}) and record["cost"]["wall_s"] > 0
+        assert (
+            record["facts"] == ({} if name == "here" else {"executor": "dask"})
+            and record["cost"]["wall_s"] > 0
+        )
     assert made[0] == made[1]
 
 
 def test_what_is_recorded_is_summed_over_the_units() -> None:
-    costs = [{"wall_s": 1.0, "cpu_s": 2.0, "peak_memory_mib": 70.0}, {"wall_s": 0.5, "cpu_s": 1.0, "peak_memory_mib": 90.0}]
+    costs = [
+        {"wall_s": 1.0, "cpu_s": 2.0, "peak_memory_mib": 70.0},
+        {"wall_s": 0.5, "cpu_s": 1.0, "peak_memory_mib": 90.0},
+    ]
     assert result.total(costs) == {"wall_s": 1.5, "cpu_s": 3.0, "peak_memory_mib": 90.0}
 
 
-def test_raw_data_that_differ_here_are_told(client: Any, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The raw features that are stored are read by this process, beside those that the workers read."""
+def test_raw_data_that_differ_here_are_told(
+    client: Any, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The raw features that are stored are read by this process, beside those that the workers
+    read.
+    """
     made = context(tmp_path, told)
     split.run(made, "synthetic")
     right = precompute.rows_of
 
     def other(*args: Any) -> FeatureRows:
         rows = right(*args)
-        return of_whole(np.concatenate([to_scipy(b).toarray() if isinstance(b, CSR) else b for b in rows]) + np.float32(1))
+        return of_whole(
+            np.concatenate([to_scipy(b).toarray() if isinstance(b, CSR) else b for b in rows])
+            + np.float32(1)
+        )
 
     monkeypatch.setattr(precompute, "rows_of", other)
     assert made.params.section("precompute").store_x
     with pytest.raises(TaamctlError, match="see different raw data of synthetic") as error:
         propagation.run(client, made, "synthetic")
     assert "--data-root" in error.value.hint
-    assert not list((tmp_path / "precompute").rglob("features.h5*")) and not list((tmp_path / "precompute").rglob("*.tmp"))
+    assert not list((tmp_path / "precompute").rglob("features.h5*")) and not list(
+        (tmp_path / "precompute").rglob("*.tmp")
+    )
 
 
-def test_bytes_that_are_not_those_of_the_worker_are_told(client: Any, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_are_not_those_of_the_worker_are_told(
+    client: Any, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = context(tmp_path, told)
     split.run(made, "synthetic")
     right = propagation._gathered
@@ -247,8 +327,9 @@ def test_bytes_that_are_not_those_of_the_worker_are_told(client: Any, told: Path
         propagation.run(client, made, "synthetic")
 
 
-def test_workers_are_looked_at_while_an_interrupt_still_ends_it(client: Any, told: Path, tmp_path: Path,
-                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_looked_at_while_an_interrupt_still_ends_it(
+    client: Any, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = context(tmp_path, told)
     split.run(made, "synthetic")
 
@@ -275,7 +356,14 @@ def test_a_unit_that_nobody_waits_for_leaves_nothing(told: Path, tmp_path: Path)
     assert not folder.parent.exists()
     folder.mkdir(parents=True)
     with pytest.raises(TaamctlError, match="runs other code"):
-        columns.propagate(source._replace(expected=replace(source.expected, digest="0")), params, "none", 0, 1, folder)
+        columns.propagate(
+            source._replace(expected=replace(source.expected, digest="0")),
+            params,
+            "none",
+            0,
+            1,
+            folder,
+        )
     assert list(folder.iterdir()) == []
     twice = [columns.propagate(source, params, "none", 0, 1, folder) for _ in range(2)]
     assert twice[0].file != twice[1].file and twice[0].crc32 == twice[1].crc32
@@ -301,7 +389,9 @@ def test_two_writers_with_one_pid_have_two_temporary_files(tmp_path: Path) -> No
         assert one.read_text() == "one"
 
 
-def test_what_a_method_refuses_is_told_once_and_not_tried_again(client: Any, told: Path, tmp_path: Path) -> None:
+def test_what_a_method_refuses_is_told_once_and_not_tried_again(
+    client: Any, told: Path, tmp_path: Path
+) -> None:
     (told / "refuse").touch()
     try:
         with pytest.raises(TaamctlError, match="this is no method") as error:
@@ -313,11 +403,15 @@ def test_what_a_method_refuses_is_told_once_and_not_tried_again(client: Any, tol
     assert [p.name for p in left(tmp_path)] == ["task-000.h5"]
 
 
-def test_a_unit_that_kills_worker_after_worker_is_named(client: Any, cluster: Any, told: Path, tmp_path: Path) -> None:
+def test_a_unit_that_kills_worker_after_worker_is_named(
+    client: Any, cluster: Any, told: Path, tmp_path: Path
+) -> None:
     (told / "die").touch()
     cluster.scheduler.allowed_failures, before = 0, cluster.scheduler.allowed_failures
     try:
-        with pytest.raises(TaamctlError, match=r"synthetic/trapped/seed-1 task 3/5: 1 workers? died over it"):
+        with pytest.raises(
+            TaamctlError, match=r"synthetic/trapped/seed-1 task 3/5: 1 workers? died over it"
+        ):
             walk_to_eval(context(tmp_path, told, methods=("trapped",), seeds=(1,)), client)
     finally:
         cluster.scheduler.allowed_failures = before
@@ -331,18 +425,24 @@ def test_a_worker_that_differs_is_named(client: Any, told: Path, tmp_path: Path)
     source = job.inputs[0][0]
     right = probe.expect(job.code, source, probe.provenance.sha256(source), recipe.device)
     probe.require_everywhere(client, [right, replace(right, mtime_ns=1)])  # a copy is as good
-    for change, words in (({"file": "/nowhere/features.h5"}, "cannot read /nowhere/features.h5"),
-                          ({"sha256": "0", "mtime_ns": 1}, "sees another .*features.h5 than this process"),
-                          ({"digest": "0"}, "runs other code in fanout, core, .*methods/taam.py"),
-                          ({"code": ("methods/absent.py",)}, "lacks what is to run"),
-                          ({"device": "cuda"}, "cannot train: .* no CUDA device"),
-                          ({"versions": (("torch", "1.0"),)}, "has torch .* instead of 1.0")):
+    for change, words in (
+        ({"file": "/nowhere/features.h5"}, "cannot read /nowhere/features.h5"),
+        ({"sha256": "0", "mtime_ns": 1}, "sees another .*features.h5 than this process"),
+        ({"digest": "0"}, "runs other code in fanout, core, .*methods/taam.py"),
+        ({"code": ("methods/absent.py",)}, "lacks what is to run"),
+        ({"device": "cuda"}, "cannot train: .* no CUDA device"),
+        ({"versions": (("torch", "1.0"),)}, "has torch .* instead of 1.0"),
+    ):
         if change == {"device": "cuda"} and _has_cuda():
             continue
-        with pytest.raises(TaamctlError, match=rf"2 of 2 workers cannot take part: tcp://127.0.0.1:\d+ {words}") as error:
+        with pytest.raises(
+            TaamctlError, match=rf"2 of 2 workers cannot take part: tcp://127.0.0.1:\d+ {words}"
+        ) as error:
             probe.require_everywhere(client, [right, replace(right, **change)])
         assert error.value.hint
-    with pytest.raises(TaamctlError, match=rf"the worker on .* \(process {os.getpid()}\) runs other code"):
+    with pytest.raises(
+        TaamctlError, match=rf"the worker on .* \(process {os.getpid()}\) runs other code"
+    ):
         probe.require_here(replace(right, digest="0"))
 
 
@@ -352,15 +452,27 @@ def test_a_worker_with_other_units_differs(told: Path, tmp_path: Path) -> None:
     source = split.run(made, "synthetic").path
     wanted = probe.expect(("core",), source, probe.provenance.sha256(source), "cpu")
     own = Path(probe.__file__).resolve().parents[1]
-    shutil.copytree(own, tmp_path / "other" / "taamctl", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        own, tmp_path / "other" / "taamctl", ignore=shutil.ignore_patterns("__pycache__")
+    )
     (tmp_path / "wanted").write_bytes(pickle.dumps(wanted))
     looked = []
     for line in ("", "# another version\n"):
         with (tmp_path / "other" / "taamctl" / "fanout" / "columns.py").open("a") as file:
             file.write(line)
-        asked = "import pickle, sys; from taamctl.fanout import probe; print(probe.faults([pickle.load(open(sys.argv[1], 'rb'))]))"
-        looked.append(subprocess.run([sys.executable, "-c", asked, str(tmp_path / "wanted")], cwd=tmp_path / "other", text=True,
-                                     capture_output=True, check=True).stdout.strip())
+        asked = (
+            "import pickle, sys; from taamctl.fanout import probe; "
+            "print(probe.faults([pickle.load(open(sys.argv[1], 'rb'))]))"
+        )
+        looked.append(
+            subprocess.run(
+                [sys.executable, "-c", asked, str(tmp_path / "wanted")],
+                cwd=tmp_path / "other",
+                text=True,
+                capture_output=True,
+                check=True,
+            ).stdout.strip()
+        )
     assert looked == ["[]", str([("runs other code in fanout, core", probe.AGAIN)])]
 
 
@@ -372,12 +484,16 @@ def _has_cuda() -> bool:
 
 def test_a_lost_scheduler_is_told() -> None:
     future = SimpleNamespace(result=lambda: (_ for _ in ()).throw(result.CancelledError()))
-    with pytest.raises(TaamctlError, match="task 1/2: the connection to the Dask scheduler was lost"):
+    with pytest.raises(
+        TaamctlError, match="task 1/2: the connection to the Dask scheduler was lost"
+    ):
         result.result_of(future, "task 1/2")
 
 
 @pytest.mark.parametrize("address", ["nothing", "a stranger", "a worker", "no address"])
-def test_who_is_no_scheduler_is_told_within_seconds(address: str, client: Any, told: Path, tmp_path: Path) -> None:
+def test_who_is_no_scheduler_is_told_within_seconds(
+    address: str, client: Any, told: Path, tmp_path: Path
+) -> None:
     made = context(tmp_path, told)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
@@ -386,7 +502,9 @@ def test_who_is_no_scheduler_is_told_within_seconds(address: str, client: Any, t
         else:
             listening.close()
         worker = next(iter(client.scheduler_info()["workers"]))
-        where = {"a worker": worker, "no address": "over there"}.get(address, f"tcp://127.0.0.1:{port}")
+        where = {"a worker": worker, "no address": "over there"}.get(
+            address, f"tcp://127.0.0.1:{port}"
+        )
         words = "no Dask scheduler answers at|is a Dask Worker, not a scheduler"
         with pytest.raises(TaamctlError, match=words) as error, clusters.connect(made, where, 0):
             pass
@@ -400,9 +518,14 @@ def _answer(listening: socket.socket) -> None:
 
 
 def test_a_cluster_without_workers_is_waited_for_or_refused(told: Path, tmp_path: Path) -> None:
-    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", protocol="tcp") as empty:
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, dashboard_address=":0", protocol="tcp"
+    ) as empty:
         hasty = replace(context(tmp_path, told), wait=False)
-        with pytest.raises(TaamctlError, match="has no worker"), clusters.connect(hasty, empty.scheduler_address, 0):
+        with (
+            pytest.raises(TaamctlError, match="has no worker"),
+            clusters.connect(hasty, empty.scheduler_address, 0),
+        ):
             pass
         lines: list[str] = []
 
@@ -410,19 +533,30 @@ def test_a_cluster_without_workers_is_waited_for_or_refused(told: Path, tmp_path
             lines.append(line)
             empty.scale(1)
 
-        with clusters.connect(replace(context(tmp_path, told), tell=tell), empty.scheduler_address, 0) as made:
+        with clusters.connect(
+            replace(context(tmp_path, told), tell=tell), empty.scheduler_address, 0
+        ) as made:
             assert len(made.scheduler_info()["workers"]) == 1
         assert "no worker yet; waiting" in lines[0]
 
 
-@pytest.mark.parametrize(("options", "words", "hint"), [
-    (("--executor", "dask"), "on which workers", "--workers 2"),
-    (("--scheduler", "tcp://a:1"), "--scheduler without a cluster", "--executor dask"),
-    (("--workers", "2"), "--workers without a cluster", "--executor dask"),
-    (("--executor", "dask", "--workers", "2", "--scheduler", "tcp://a:1"), "--workers starts one", "one of the two"),
-    (("--executor", "ray"), "no such executor", "local, dask"),
-])
-def test_options_that_do_not_go_together_are_refused(options: tuple[str, ...], words: str, hint: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "words", "hint"),
+    [
+        (("--executor", "dask"), "on which workers", "--workers 2"),
+        (("--scheduler", "tcp://a:1"), "--scheduler without a cluster", "--executor dask"),
+        (("--workers", "2"), "--workers without a cluster", "--executor dask"),
+        (
+            ("--executor", "dask", "--workers", "2", "--scheduler", "tcp://a:1"),
+            "--workers starts one",
+            "one of the two",
+        ),
+        (("--executor", "ray"), "no such executor", "local, dask"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    options: tuple[str, ...], words: str, hint: str
+) -> None:
     from typer.testing import CliRunner
 
     from taamctl.cli.app import app

@@ -16,13 +16,25 @@ from taamctl.features.operator import Operator, build, with_self_loops
 from taamctl.features.params import PrecomputeParams
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
 
-PARAMS = PrecomputeParams(hops=2, max_hop=4, self_loops="add", feature_norm="none", backend="torch", ls_hops=3, ls_reconnect=True,
-                          ls_seed=0, store_x=True, store_edges=True)
+PARAMS = PrecomputeParams(
+    hops=2,
+    max_hop=4,
+    self_loops="add",
+    feature_norm="none",
+    backend="torch",
+    ls_hops=3,
+    ls_reconnect=True,
+    ls_seed=0,
+    store_x=True,
+    store_edges=True,
+)
 OFFSET = np.array([0, 30, 50, 50, 80])
 
 
 def _edges(seed: int = 0, directed: bool = False) -> CSR:
-    """Random block-diagonal edges over 80 rows in four groups (one empty), with loops and isolated nodes."""
+    """Random block-diagonal edges over 80 rows in four groups (one empty), with loops and
+    isolated nodes.
+    """
     rng = np.random.default_rng(seed)
     source, target = [], []
     for low, high in zip(OFFSET[:-1], OFFSET[1:], strict=True):
@@ -79,7 +91,11 @@ def _made(edges: CSR, x: Any, **changes: Any) -> list[dict[str, np.ndarray]]:
 def _operator(nodes: int, entries: int, seed: int = 0) -> Operator:
     """A directed operator with loops of weight 2, hubs and empty rows."""
     rng = np.random.default_rng(seed)
-    source, target = (rng.integers(0, nodes, entries) ** 2 // max(nodes, 1) for _ in range(2)) if nodes else (np.zeros(0, int),) * 2
+    source, target = (
+        (rng.integers(0, nodes, entries) ** 2 // max(nodes, 1) for _ in range(2))
+        if nodes
+        else (np.zeros(0, int),) * 2
+    )
     return build(adjacency_from_edges(source, target, nodes, "g")[0], "add")
 
 
@@ -90,9 +106,15 @@ def test_a_column_has_the_same_bits_alone_and_among_any_others(backend: str, wid
         pytest.importorskip("dgl", reason="the dgl backend needs dgl")
     operator = _operator(700, 9_000)
     assert operator.adjacency.data is not None
-    z, step = np.random.default_rng(7).standard_normal((700, 300)).astype(np.float32), BACKENDS[backend](operator)
+    z, step = (
+        np.random.default_rng(7).standard_normal((700, 300)).astype(np.float32),
+        BACKENDS[backend](operator),
+    )
     whole = step(z)
-    assert all(np.array_equal(step(np.ascontiguousarray(z[:, at:at + width])), whole[:, at:at + width]) for at in range(0, 300, width))
+    assert all(
+        np.array_equal(step(np.ascontiguousarray(z[:, at : at + width])), whole[:, at : at + width])
+        for at in range(0, 300, width)
+    )
     exact = operator.scipy(np.float64) @ z.astype(np.float64)
     allowed = 4e-7 * (abs(operator.scipy(np.float64)) @ abs(z).astype(np.float64)) * 8
     assert (np.abs(whole - exact) <= allowed + 1e-12).all()
@@ -119,7 +141,12 @@ def test_threads_change_no_bit_of_a_step(backend: str) -> None:
 def test_a_step_without_edges_and_without_nodes(nodes: int, loops: bool) -> None:
     operator = _operator(nodes, 0)
     if not loops:
-        none = CSR(np.zeros(nodes + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), (nodes, nodes))
+        none = CSR(
+            np.zeros(nodes + 1, np.int64),
+            np.zeros(0, np.int32),
+            np.zeros(0, np.float32),
+            (nodes, nodes),
+        )
         operator = Operator(none, np.ones(nodes))
     z = np.random.default_rng(9).standard_normal((nodes, 3)).astype(np.float32)
     assert np.array_equal(BACKENDS["torch"](operator)(z), z if loops else np.zeros_like(z))
@@ -148,7 +175,7 @@ def test_vector_propagation_gives_the_means_of_propagated_features() -> None:
     z = x.astype(np.float64)
     for j in range(5):
         for g in (0, 1, 3):
-            assert np.allclose(means[g, j], z[OFFSET[g]:OFFSET[g + 1]].mean(0), atol=1e-12)
+            assert np.allclose(means[g, j], z[OFFSET[g] : OFFSET[g + 1]].mean(0), atol=1e-12)
             assert np.allclose(means[g, j], made[g]["hop_mean"][j], atol=1e-12)
         z = s @ z
     assert (means[2] == 0).all() and (made[2]["hop_mean"] == 0).all()
@@ -183,8 +210,10 @@ def test_reconnecting_ties_isolated_nodes_inside_their_group(directed: bool) -> 
         assert len({*zip(rows.tolist(), columns.tolist(), strict=True)}) == len(rows)
         mine = alone[owner[alone] == g]
         assert np.isin(mine, rows).all(), "every node without an in-edge has one now"
-        assert all(before[c, r] > 0 or (c, r) in {*zip(rows.tolist(), columns.tolist(), strict=True)}
-                   for r, c in zip(rows.tolist(), columns.tolist(), strict=True)), "a tie goes both ways"
+        assert all(
+            before[c, r] > 0 or (c, r) in {*zip(rows.tolist(), columns.tolist(), strict=True)}
+            for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
+        ), "a tie goes both ways"
         again = profiles.reconnected(operator, low, high, g, 0)
         assert np.array_equal(rows, again[0])
         assert np.array_equal(columns, again[1])
@@ -193,10 +222,14 @@ def test_reconnecting_ties_isolated_nodes_inside_their_group(directed: bool) -> 
 @pytest.mark.parametrize("policy", ["add", "reset"])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("entries", [1, 3, 50])
-def test_products_with_vectors_equal_the_dense_ones_however_rows_are_cut(monkeypatch: pytest.MonkeyPatch, entries: int, directed: bool,
-                                                                        policy: str) -> None:
+def test_products_with_vectors_equal_the_dense_ones_however_rows_are_cut(
+    monkeypatch: pytest.MonkeyPatch, entries: int, directed: bool, policy: str
+) -> None:
     monkeypatch.setattr("taamctl.features.operator.RANGE", entries)
-    operator, v = build(_edges(directed=directed), policy), np.random.default_rng(3).standard_normal((80, 2))
+    operator, v = (
+        build(_edges(directed=directed), policy),
+        np.random.default_rng(3).standard_normal((80, 2)),
+    )
     s = _dense(_edges(directed=directed), policy)
     assert np.allclose(operator.scipy().toarray(), s, atol=1e-14)
     assert np.allclose(operator.times(v), s @ v, atol=1e-13)
@@ -205,7 +238,11 @@ def test_products_with_vectors_equal_the_dense_ones_however_rows_are_cut(monkeyp
     extra[3, 7] = 1
     pairs = (np.array([3]), np.array([7]))
     assert np.allclose(operator.times(v, pairs=pairs), (s + d[:, None] * extra * d) @ v, atol=1e-13)
-    assert np.allclose(operator.times(v, transposed=True, pairs=pairs), (s + d[:, None] * extra * d).T @ v, atol=1e-13)
+    assert np.allclose(
+        operator.times(v, transposed=True, pairs=pairs),
+        (s + d[:, None] * extra * d).T @ v,
+        atol=1e-13,
+    )
 
 
 def test_ranges_cover_all_rows_with_few_entries_each() -> None:
@@ -218,7 +255,9 @@ def test_ranges_cover_all_rows_with_few_entries_each() -> None:
 
 
 def test_ls_is_scale_sensitive_under_euclid_only() -> None:
-    """Doubling every degree rescales the trailing D^-1/2, which moves a Euclidean distance and no cosine."""
+    """Doubling every degree rescales the trailing D^-1/2, which moves a Euclidean distance and
+    no cosine.
+    """
     x = np.abs(np.random.default_rng(4).standard_normal((80, 5))).astype(np.float32)
     profile = _made(_edges(), x)[0]["ls_mean"][0]
     from taamctl.learning.task_id import similarity
@@ -237,7 +276,12 @@ def test_compute_keeps_groups_apart() -> None:
     made = [_made(_edges(), f) for f in (x, loud)]
     for name in ("H", "hop_mean", "ls_mean"):
         a, b = ([group[name] for group in m] for m in made)
-        assert [np.array_equal(*pair) for pair in zip(a, b, strict=True)] == [True, False, True, True]
+        assert [np.array_equal(*pair) for pair in zip(a, b, strict=True)] == [
+            True,
+            False,
+            True,
+            True,
+        ]
 
 
 def test_stored_edges_repeat_double_loops() -> None:
@@ -251,16 +295,22 @@ def test_stored_edges_repeat_double_loops() -> None:
 
 
 @pytest.mark.parametrize("share", [0.3, 0.7])
-def test_raw_features_are_stored_dense_where_most_are_not_zero_and_as_csr_elsewhere(share: float) -> None:
+def test_raw_features_are_stored_dense_where_most_are_not_zero_and_as_csr_elsewhere(
+    share: float,
+) -> None:
     rng = np.random.default_rng(6)
     x = np.where(rng.random((80, 6)) < share, rng.random((80, 6)), 0.0).astype(np.float32)
     loose = from_scipy(x)
-    zeros = CSR(np.arange(0, 481, 6), np.tile(np.arange(6, dtype=np.int32), 80), x.ravel(), (80, 6))  # every zero is stored
+    zeros = CSR(
+        np.arange(0, 481, 6), np.tile(np.arange(6, dtype=np.int32), 80), x.ravel(), (80, 6)
+    )  # every zero is stored
     made = [_made(_edges(), f) for f in (x, loose, zeros)]
     for g, (low, high) in enumerate(pairwise(OFFSET.tolist())):
         got = [m[g] for m in made]
         for other in got[1:]:
-            assert {n: (a.dtype, a.tobytes()) for n, a in other.items()} == {n: (a.dtype, a.tobytes()) for n, a in got[0].items()}
+            assert {n: (a.dtype, a.tobytes()) for n, a in other.items()} == {
+                n: (a.dtype, a.tobytes()) for n, a in got[0].items()
+            }
         if share > 0.5 or low == high:
             assert np.array_equal(got[0]["x"], x[low:high])
         else:
@@ -275,4 +325,7 @@ def test_means_of_a_column_have_the_same_bits_alone_and_among_any_others(width: 
     whole = profiles.weighted_sums(weights, x)
     assert np.allclose(whole, weights.T @ x.astype(np.float64))
     for at in range(0, 33, width):
-        assert np.array_equal(profiles.weighted_sums(weights, np.ascontiguousarray(x[:, at:at + width])), whole[:, at:at + width])
+        assert np.array_equal(
+            profiles.weighted_sums(weights, np.ascontiguousarray(x[:, at : at + width])),
+            whole[:, at : at + width],
+        )

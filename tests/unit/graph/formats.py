@@ -1,4 +1,7 @@
-"""A small graph written in every format that can be imported. Loaded by path: tests are no package."""
+"""A small graph written in every format that can be imported.
+
+Loaded by path: tests are no package.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ import scipy.sparse as sp
 class Spec:
     """Four nodes in a row, with a stroke back from 1 to 0."""
 
-    x: Any = field(default_factory=lambda: np.array([[1.5, 0], [0, 2], [0.25, -1], [3, 4]], np.float32))
+    x: Any = field(
+        default_factory=lambda: np.array([[1.5, 0], [0, 2], [0.25, -1], [3, 4]], np.float32)
+    )
     y: Any = field(default_factory=lambda: np.array([1, 0, 1, 0]))
     edges: list[tuple[Any, Any]] = field(default_factory=lambda: [(0, 1), (1, 2), (2, 3), (1, 0)])
     ids: list[str] | None = None
@@ -59,7 +64,13 @@ def text(table: dict[str, list[Any]], delimiter: str, newline: str = "\n") -> by
 def ends(spec: Spec) -> dict[str, list[Any]]:
     """Return the edge table, by names where nodes have names."""
     names = spec.ids
-    named = [[names[v] if names is not None and isinstance(v, int) and 0 <= v < len(names) else v for v in e] for e in spec.edges]
+    named = [
+        [
+            names[v] if names is not None and isinstance(v, int) and 0 <= v < len(names) else v
+            for v in e
+        ]
+        for e in spec.edges
+    ]
     return {"source": [e[0] for e in named], "target": [e[1] for e in named]}
 
 
@@ -72,7 +83,9 @@ def csv(spec: Spec, folder: Path) -> list[Path]:
 
 def tsv(spec: Spec, folder: Path) -> list[Path]:
     """Write two gzipped TSV files with a byte-order mark and Windows' line ends."""
-    (folder / "nodes.tsv.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + text(columns(spec), "\t", "\r\n")))
+    (folder / "nodes.tsv.gz").write_bytes(
+        gzip.compress(b"\xef\xbb\xbf" + text(columns(spec), "\t", "\r\n"))
+    )
     (folder / "edges.tsv.gz").write_bytes(gzip.compress(text(ends(spec), "\t", "\r\n")))
     return [folder / "edges.tsv.gz", folder / "nodes.tsv.gz"]
 
@@ -89,7 +102,10 @@ def parquet(spec: Spec, folder: Path) -> list[Path]:
 
 def arrays(spec: Spec) -> dict[str, Any]:
     """Return x, edge_index, y, and what else is stated."""
-    made = {"x": np.asarray(spec.x) if not sp.issparse(spec.x) else spec.x, "edge_index": np.array(spec.edges).T}
+    made = {
+        "x": np.asarray(spec.x) if not sp.issparse(spec.x) else spec.x,
+        "edge_index": np.array(spec.edges).T,
+    }
     if spec.y is not None:
         made["y"] = np.asarray(spec.y)
     if spec.ids is not None:
@@ -98,7 +114,9 @@ def arrays(spec: Spec) -> dict[str, Any]:
     if spec.time is not None:
         made["time"] = np.array(spec.time)
     if spec.part is not None:
-        made |= {f"{p}_mask": np.array([q == p for q in spec.part]) for p in ("train", "val", "test")}
+        made |= {
+            f"{p}_mask": np.array([q == p for q in spec.part]) for p in ("train", "val", "test")
+        }
     return made
 
 
@@ -113,9 +131,19 @@ def benchmark(spec: Spec, folder: Path) -> list[Path]:
     n, (row, col) = np.shape(spec.x)[0], np.array(spec.edges).T
     order = np.argsort(row, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
-    made = {"adj_data": np.ones(len(row)), "adj_indices": col[order], "adj_indptr": indptr, "adj_shape": [n, n]}
+    made = {
+        "adj_data": np.ones(len(row)),
+        "adj_indices": col[order],
+        "adj_indptr": indptr,
+        "adj_shape": [n, n],
+    }
     x = sp.csr_matrix(spec.x)
-    made |= {"attr_data": x.data, "attr_indices": x.indices, "attr_indptr": x.indptr, "attr_shape": x.shape}
+    made |= {
+        "attr_data": x.data,
+        "attr_indices": x.indices,
+        "attr_indptr": x.indptr,
+        "attr_shape": x.shape,
+    }
     if spec.y is not None:
         made["labels"] = np.asarray(spec.y)
     made |= {k: v for k, v in arrays(spec).items() if k == "time" or k.endswith("mask")}
@@ -143,25 +171,41 @@ def mtx_features(spec: Spec, folder: Path) -> list[Path]:
     scipy.io.mmwrite(folder / "features.mtx", sp.coo_matrix(spec.x))
     table = columns(spec, features=False)
     (folder / "labels.csv").write_bytes(text(table, ","))
-    return [folder / "features.mtx", coordinates(spec, folder), *([folder / "labels.csv"] if table else [])]
+    return [
+        folder / "features.mtx",
+        coordinates(spec, folder),
+        *([folder / "labels.csv"] if table else []),
+    ]
 
 
 def graphml(spec: Spec, folder: Path) -> list[Path]:
     """Write GraphML, directed."""
     table = {k: v for k, v in columns(spec).items() if k != "id"}
     names = spec.ids or [str(i) for i in range(len(spec.x))]
-    keys = "".join(f'<key id="d{k}" for="node" attr.name="{name}" attr.type="{_kind(values)}"/>'
-                   for k, (name, values) in enumerate(table.items()))
-    nodes = "".join(f'<node id="{names[i]}">' + "".join(f'<data key="d{k}">{cell(v[i])}</data>' for k, v in enumerate(table.values()))
-                    + "</node>" for i in range(len(spec.x)))
-    edges = "".join(f'<edge source="{u}" target="{v}"/>' for u, v in zip(*ends(spec).values(), strict=True))
-    (folder / "graph.graphml").write_text('<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-                                          f'{keys}<graph edgedefault="directed">{nodes}{edges}</graph></graphml>')
+    keys = "".join(
+        f'<key id="d{k}" for="node" attr.name="{name}" attr.type="{_kind(values)}"/>'
+        for k, (name, values) in enumerate(table.items())
+    )
+    nodes = "".join(
+        f'<node id="{names[i]}">'
+        + "".join(f'<data key="d{k}">{cell(v[i])}</data>' for k, v in enumerate(table.values()))
+        + "</node>"
+        for i in range(len(spec.x))
+    )
+    edges = "".join(
+        f'<edge source="{u}" target="{v}"/>' for u, v in zip(*ends(spec).values(), strict=True)
+    )
+    (folder / "graph.graphml").write_text(
+        '<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+        f'{keys}<graph edgedefault="directed">{nodes}{edges}</graph></graphml>'
+    )
     return [folder / "graph.graphml"]
 
 
 def _kind(values: list[Any]) -> str:
-    return {bool: "boolean", int: "long", float: "double", str: "string"}[type(np.asarray(values).tolist()[0])]
+    return {bool: "boolean", int: "long", float: "double", str: "string"}[
+        type(np.asarray(values).tolist()[0])
+    ]
 
 
 def dgl(spec: Spec, folder: Path) -> list[Path]:
@@ -185,7 +229,9 @@ def tensors(spec: Spec) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, value in arrays(spec).items():
         if sp.issparse(value):
-            made[key] = torch.sparse_coo_tensor(np.array(value.nonzero()), value.data, value.shape, check_invariants=True)
+            made[key] = torch.sparse_coo_tensor(
+                np.array(value.nonzero()), value.data, value.shape, check_invariants=True
+            )
         else:
             made[key] = value.tolist() if value.dtype.kind == "U" else torch.tensor(value)
     return made
@@ -205,12 +251,21 @@ def pyg(spec: Spec, folder: Path) -> list[Path]:
     return [folder / "data.pt"]
 
 
-def save_object(path: Path, kind: str, content: dict[str, Any], wrap: Callable[[Any], Any] = lambda made: made) -> None:
+def save_object(
+    path: Path, kind: str, content: dict[str, Any], wrap: Callable[[Any], Any] = lambda made: made
+) -> None:
     """Save an object as PyG lays it out, its classes made up here and gone afterwards."""
     import torch
 
-    modules = {name: types.ModuleType(name) for name in ("torch_geometric", "torch_geometric.data", "torch_geometric.data.data",
-                                                         "torch_geometric.data.storage")}
+    modules = {
+        name: types.ModuleType(name)
+        for name in (
+            "torch_geometric",
+            "torch_geometric.data",
+            "torch_geometric.data.data",
+            "torch_geometric.data.storage",
+        )
+    }
     outer = type(kind, (), {"__module__": "torch_geometric.data.data"})
     store = type("GlobalStorage", (), {"__module__": "torch_geometric.data.storage"})
     setattr(modules["torch_geometric.data.data"], kind, outer)
@@ -231,12 +286,19 @@ def ogb(spec: Spec, folder: Path) -> list[Path]:
     raw = folder / "raw"
     raw.mkdir()
     y = np.asarray(spec.y).reshape(len(spec.x), -1).tolist()
-    for name, table in (("edge", spec.edges), ("node-feat", np.asarray(spec.x).tolist()), ("node-label", y),
-                        ("num-node-list", [[len(spec.x)]]), ("num-edge-list", [[len(spec.edges)]])):
+    for name, table in (
+        ("edge", spec.edges),
+        ("node-feat", np.asarray(spec.x).tolist()),
+        ("node-label", y),
+        ("num-node-list", [[len(spec.x)]]),
+        ("num-edge-list", [[len(spec.edges)]]),
+    ):
         lines = "".join(",".join(cell(v) for v in row) + "\n" for row in table)
         (raw / f"{name}.csv.gz").write_bytes(gzip.compress(lines.encode(), mtime=0))
     if spec.time is not None:
-        (raw / "node_year.csv.gz").write_bytes(gzip.compress("".join(f"{t}\n" for t in spec.time).encode(), mtime=0))
+        (raw / "node_year.csv.gz").write_bytes(
+            gzip.compress("".join(f"{t}\n" for t in spec.time).encode(), mtime=0)
+        )
     return [raw]
 
 
@@ -244,19 +306,43 @@ def ogb_binary(spec: Spec, folder: Path) -> list[Path]:
     """Write an OGB binary folder, and name the one above it."""
     (folder / "raw").mkdir()
     more = {} if spec.time is None else {"node_year": np.array(spec.time)[:, None]}
-    np.savez(folder / "raw" / "data.npz", edge_index=np.array(spec.edges).T, node_feat=np.asarray(spec.x), num_nodes_list=[len(spec.x)],
-             num_edges_list=[len(spec.edges)], **more)
-    np.savez(folder / "raw" / "node-label.npz", node_label=np.asarray(spec.y).reshape(len(spec.x), -1))
+    np.savez(
+        folder / "raw" / "data.npz",
+        edge_index=np.array(spec.edges).T,
+        node_feat=np.asarray(spec.x),
+        num_nodes_list=[len(spec.x)],
+        num_edges_list=[len(spec.edges)],
+        **more,
+    )
+    np.savez(
+        folder / "raw" / "node-label.npz", node_label=np.asarray(spec.y).reshape(len(spec.x), -1)
+    )
     return [folder]
 
 
 WRITERS: dict[str, Callable[[Spec, Path], list[Path]]] = {
-    "csv": csv, "tsv": tsv, "parquet": parquet, "npz": npz, "benchmark": benchmark, "mtx": mtx, "mtx_features": mtx_features,
-    "graphml": graphml, "dgl": dgl, "pt": pt, "pyg": pyg, "ogb": ogb, "ogb_binary": ogb_binary}
+    "csv": csv,
+    "tsv": tsv,
+    "parquet": parquet,
+    "npz": npz,
+    "benchmark": benchmark,
+    "mtx": mtx,
+    "mtx_features": mtx_features,
+    "graphml": graphml,
+    "dgl": dgl,
+    "pt": pt,
+    "pyg": pyg,
+    "ogb": ogb,
+    "ogb_binary": ogb_binary,
+}
 ALL = frozenset(WRITERS)
 TABLES = frozenset({"csv", "tsv", "parquet"})
 # what a format cannot say
 NO_TEXT_LABELS = frozenset({"dgl", "ogb_binary"})  # tensors; ogb's label arrays are numbers
-NO_NAMES = frozenset({"benchmark", "mtx_features", "dgl", "ogb", "ogb_binary", "mtx", "npz", "pt", "pyg"})
+NO_NAMES = frozenset(
+    {"benchmark", "mtx_features", "dgl", "ogb", "ogb_binary", "mtx", "npz", "pt", "pyg"}
+)
 NO_PARTS = frozenset({"ogb", "ogb_binary"})
-ONE_COLUMN_LABELS = frozenset({"csv", "tsv", "parquet", "mtx", "mtx_features", "graphml"})  # tables have no matrix of labels
+ONE_COLUMN_LABELS = frozenset(
+    {"csv", "tsv", "parquet", "mtx", "mtx_features", "graphml"}
+)  # tables have no matrix of labels

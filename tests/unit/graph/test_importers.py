@@ -19,7 +19,9 @@ from taamctl.graph import importers
 from taamctl.graph.canonical import content_hash, to_scipy
 from taamctl.graph.options import ImportOptions
 
-spec_of = importlib.util.spec_from_file_location("taamctl_tests_formats", Path(__file__).with_name("formats.py"))
+spec_of = importlib.util.spec_from_file_location(
+    "taamctl_tests_formats", Path(__file__).with_name("formats.py")
+)
 assert spec_of is not None and spec_of.loader is not None
 formats = importlib.util.module_from_spec(spec_of)
 sys.modules[spec_of.name] = formats
@@ -32,7 +34,9 @@ def every(*without: Any) -> Any:
     return pytest.mark.parametrize("kind", sorted(ALL - frozenset().union(*without)))
 
 
-def bring(kind: str, folder: Path, spec: Any = None, options: ImportOptions | None = None, **more: Any) -> NodeGraph:
+def bring(
+    kind: str, folder: Path, spec: Any = None, options: ImportOptions | None = None, **more: Any
+) -> NodeGraph:
     return importers.read("own", WRITERS[kind](spec or Spec(), folder), options, **more)
 
 
@@ -54,23 +58,32 @@ def said(graph: NodeGraph, pattern: str) -> bool:
 def test_the_same_graph_from_every_format(kind: str, tmp_path: Path) -> None:
     graph = bring(kind, tmp_path)
     assert entries(graph) == [(0, 1), (1, 0), (1, 2), (2, 3)]
-    assert dense(graph.features).tolist() == Spec().x.tolist() and dense(graph.features).dtype == np.float32
+    assert (
+        dense(graph.features).tolist() == Spec().x.tolist()
+        and dense(graph.features).dtype == np.float32
+    )
     assert (graph.labels.tolist(), graph.class_names) == ([1, 0, 1, 0], ("0", "1"))
     assert graph.given.node_id is None and graph.given.part is None and graph.given.arrival is None
     assert said(graph, r"^2 of 4 edges have no reverse")
     assert not any(str(tmp_path) in note for note in graph.notes)
 
 
-# ----------------------------------------------------------------------------------------------------- labels (cases 6, 7, 8)
+# --------------------------------------------------------------------------------------------------
+
 
 @every(formats.NO_TEXT_LABELS)
 def test_text_labels_are_sorted_and_kept(kind: str, tmp_path: Path) -> None:
     graph = bring(kind, tmp_path, Spec(y=["pear", "Apple", "fig tree", "Apple"]))
-    assert (graph.class_names, graph.labels.tolist()) == (("Apple", "fig tree", "pear"), [2, 0, 1, 0])
+    assert (graph.class_names, graph.labels.tolist()) == (
+        ("Apple", "fig tree", "pear"),
+        [2, 0, 1, 0],
+    )
 
 
 @every()
-def test_labels_that_look_like_numbers_sort_as_numbers_and_are_renumbered(kind: str, tmp_path: Path) -> None:
+def test_labels_that_look_like_numbers_sort_as_numbers_and_are_renumbered(
+    kind: str, tmp_path: Path
+) -> None:
     graph = bring(kind, tmp_path, Spec(y=np.array([10, 9, 0, 10])))
     assert (graph.class_names, graph.labels.tolist()) == (("0", "9", "10"), [2, 1, 0, 2])
     assert said(graph, r"^labels 0\.\.10 renumbered 0\.\.2")
@@ -112,7 +125,8 @@ def test_large_labels_do_not_collide(kind: str, tmp_path: Path) -> None:
     assert (graph.class_names, graph.labels.tolist()) == ((str(big), str(big + 1)), [0, 1, 0, 1])
 
 
-# ---------------------------------------------------------------------------------------------------- features (cases 9, 11)
+# --------------------------------------------------------------------------------------------------
+
 
 @every()
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -130,7 +144,9 @@ def test_features_that_are_not_finite(kind: str, value: float, tmp_path: Path) -
 
 @every(TABLES, {"mtx", "mtx_features", "graphml", "ogb"})
 @pytest.mark.parametrize("dtype", ["float64", "float16", "int32", "uint8", "bool"])
-def test_features_of_other_types_are_taken_as_float32_and_said_once(kind: str, dtype: str, tmp_path: Path) -> None:
+def test_features_of_other_types_are_taken_as_float32_and_said_once(
+    kind: str, dtype: str, tmp_path: Path
+) -> None:
     if (kind, dtype) in (("benchmark", "float16"), ("dgl", "bool")):
         pytest.skip("scipy has no sparse float16, and DGL keeps truth values as uint8")
     x = np.array([[1, 0], [0, 1], [0, 0], [1, 1]], dtype)
@@ -155,33 +171,57 @@ def test_sparse_features_stay_sparse(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", sorted(TABLES | {"graphml", "mtx"}))
 def test_text_among_the_features_is_refused_by_name(kind: str, tmp_path: Path) -> None:
-    with pytest.raises(TaamctlError, match="column 'x1' holds 'Oslo' at row 1, which is no number") as error:
+    with pytest.raises(
+        TaamctlError, match="column 'x1' holds 'Oslo' at row 1, which is no number"
+    ) as error:
         bring(kind, tmp_path, Spec(x=[[1, "2"], [2, "Oslo"], [3, "4"], [4, "5"]]))
     assert "--ignore x1" in error.value.hint
     (tmp_path / "b").mkdir()
-    graph = bring(kind, tmp_path / "b", Spec(x=[[1, "2"], [2, "Oslo"], [3, "4"], [4, "5"]]), ImportOptions(ignore=("x1",)))
+    graph = bring(
+        kind,
+        tmp_path / "b",
+        Spec(x=[[1, "2"], [2, "Oslo"], [3, "4"], [4, "5"]]),
+        ImportOptions(ignore=("x1",)),
+    )
     assert graph.num_features == 1 and said(graph, "columns not read: x1")
 
 
-# ---------------------------------------------------------------------------------------------------- edges (cases 12, 14, 15)
+# --------------------------------------------------------------------------------------------------
+
 
 @every({"dgl"})  # which counts its nodes itself
-def test_an_edge_to_a_node_without_features_is_refused_with_counts(kind: str, tmp_path: Path) -> None:
-    message = {"mtx": "cannot be read", "mtx_features": "cannot be read", "graphml": r"\('7'; first at edge 1\); the node table has 4"}
-    with pytest.raises(TaamctlError, match=message.get(kind, r"edge 1 is \(1, 7\).*(4 nodes|0 to 3)")):
+def test_an_edge_to_a_node_without_features_is_refused_with_counts(
+    kind: str, tmp_path: Path
+) -> None:
+    message = {
+        "mtx": "cannot be read",
+        "mtx_features": "cannot be read",
+        "graphml": r"\('7'; first at edge 1\); the node table has 4",
+    }
+    with pytest.raises(
+        TaamctlError, match=message.get(kind, r"edge 1 is \(1, 7\).*(4 nodes|0 to 3)")
+    ):
         bring(kind, tmp_path, Spec(edges=[(0, 1), (1, 7), (2, 3)]))
 
 
 @every({"dgl", "benchmark"})
 def test_a_negative_id_is_refused(kind: str, tmp_path: Path) -> None:
-    message = {"mtx": "cannot be read", "mtx_features": "cannot be read", "graphml": r"\('-1'; first at edge 1\); the node table has 4"}
+    message = {
+        "mtx": "cannot be read",
+        "mtx_features": "cannot be read",
+        "graphml": r"\('-1'; first at edge 1\); the node table has 4",
+    }
     with pytest.raises(TaamctlError, match=message.get(kind, r"edge 1 is \(1, -1\)")):
         bring(kind, tmp_path, Spec(edges=[(0, 1), (1, -1), (2, 3)]))
 
 
 @pytest.mark.parametrize("kind", sorted(TABLES | {"graphml"}))
 def test_named_nodes_in_the_edges_only_are_refused_with_counts(kind: str, tmp_path: Path) -> None:
-    with pytest.raises(TaamctlError, match=r"2 nodes stand in the edges only \('x', 'y'; first at edge 1\); the node table has 4"):
+    with pytest.raises(
+        TaamctlError,
+        match=r"2 nodes stand in the edges only \('x', 'y'; first at edge 1\); the node table has "
+        "4",
+    ):
         bring(kind, tmp_path, Spec(ids=list("abcd"), edges=[(0, 1), ("x", 2), (1, "y")]))
 
 
@@ -196,13 +236,23 @@ def test_duplicate_edges_are_dropped_and_self_loops_kept(kind: str, tmp_path: Pa
 @pytest.mark.parametrize("kind", ["npz", "dgl", "pt", "pyg", "ogb_binary"])
 def test_int32_ids_are_taken(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = formats.arrays
-    monkeypatch.setattr(formats, "arrays", lambda spec: {k: v.astype(np.int32) if k == "edge_index" else v for k, v in plain(spec).items()})
+    monkeypatch.setattr(
+        formats,
+        "arrays",
+        lambda spec: {
+            k: v.astype(np.int32) if k == "edge_index" else v for k, v in plain(spec).items()
+        },
+    )
     assert len(entries(bring(kind, tmp_path))) == 4
 
 
 @every({"dgl", "mtx_features", "mtx", "graphml", "benchmark"}, TABLES)
 def test_fewer_labels_than_nodes(kind: str, tmp_path: Path) -> None:
-    paths = _short_labels(kind, tmp_path) if kind.startswith("ogb") else WRITERS[kind](Spec(y=np.array([1, 0, 1])), tmp_path)
+    paths = (
+        _short_labels(kind, tmp_path)
+        if kind.startswith("ogb")
+        else WRITERS[kind](Spec(y=np.array([1, 0, 1])), tmp_path)
+    )
     with pytest.raises(TaamctlError, match=r"labels of shape \(3.*\) for 4 nodes"):
         importers.read("own", paths)
 
@@ -216,12 +266,18 @@ def _short_labels(kind: str, folder: Path) -> list[Path]:
     return paths
 
 
-# --------------------------------------------------------------------------------------------------------- what a source states
+# --------------------------------------------------------------------------------------------------
+
 
 @every(formats.NO_NAMES)
 def test_names_of_nodes_are_kept(kind: str, tmp_path: Path) -> None:
     graph = bring(kind, tmp_path, Spec(ids=["d", "007", "7", "é a"]))
-    assert graph.given.node_id is not None and graph.given.node_id.tolist() == ["d", "007", "7", "é a"]
+    assert graph.given.node_id is not None and graph.given.node_id.tolist() == [
+        "d",
+        "007",
+        "7",
+        "é a",
+    ]
     assert entries(graph) == [(0, 1), (1, 0), (1, 2), (2, 3)]
     with pytest.raises(TaamctlError, match="the node id 'd' stands twice, at rows 0 and 2"):
         bring(kind, tmp_path, Spec(ids=["d", "b", "d", "a"]))
@@ -236,7 +292,9 @@ def test_names_in_other_formats(kind: str, tmp_path: Path) -> None:
 
 @every(formats.NO_PARTS)
 def test_parts_and_times_are_kept(kind: str, tmp_path: Path) -> None:
-    graph = bring(kind, tmp_path, Spec(part=["train", "", "test", "val"], time=[2001, 2002, 2000, 2003]))
+    graph = bring(
+        kind, tmp_path, Spec(part=["train", "", "test", "val"], time=[2001, 2002, 2000, 2003])
+    )
     assert graph.given.part is not None and graph.given.part.tolist() == [0, -1, 2, 1]
     assert graph.given.time is not None and graph.given.time.tolist() == [2001, 2002, 2000, 2003]
     assert graph.given.time.dtype == np.float64 and graph.given.part.dtype == np.int8
@@ -253,7 +311,10 @@ def test_tasks_and_a_split_from_tables_of_their_own(kind: str, tmp_path: Path) -
     (tmp_path / "tasks.csv").write_text("class,task\n1,3\n0,20\n")
     (tmp_path / "split.csv").write_text("id,part\n3,Validation\n0,train\n3,valid\n")
     graph = bring(kind, tmp_path, tasks=tmp_path / "tasks.csv", split=tmp_path / "split.csv")
-    assert graph.given.arrival is not None and graph.given.arrival.tolist() == [1, 0]  # class 1 comes first, 3 < 20
+    assert graph.given.arrival is not None and graph.given.arrival.tolist() == [
+        1,
+        0,
+    ]  # class 1 comes first, 3 < 20
     assert graph.given.part is not None and graph.given.part.tolist() == [0, -1, -1, 1]
     (tmp_path / "split.csv").write_text("3,test\n0,train\n3,val\n")
     with pytest.raises(TaamctlError, match="the node '3' is in test and in val"):
@@ -270,7 +331,7 @@ def _paths(kind: str, folder: Path) -> list[Path]:
 @pytest.mark.parametrize("keep", [0.0, 0.3, 0.8])
 def test_a_truncated_file_is_named(kind: str, keep: float, tmp_path: Path) -> None:
     (path,) = WRITERS[kind](Spec(), tmp_path)
-    path.write_bytes(path.read_bytes()[:int(keep * path.stat().st_size)])
+    path.write_bytes(path.read_bytes()[: int(keep * path.stat().st_size)])
     with pytest.raises(TaamctlError, match=f"{path.name} (is|cannot)"):
         importers.read("own", [path])
 

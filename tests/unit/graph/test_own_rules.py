@@ -11,7 +11,9 @@ from taamctl.graph.own import RawGraph, assemble
 
 def raw(labels: list[object], **more: object) -> RawGraph:
     n = len(labels)
-    return RawGraph("here.csv", np.arange(n - 1), np.arange(1, n), np.ones((n, 2), np.float32), labels, **more)  # type: ignore[arg-type]
+    return RawGraph(
+        "here.csv", np.arange(n - 1), np.arange(1, n), np.ones((n, 2), np.float32), labels, **more
+    )  # type: ignore[arg-type]
 
 
 def test_minus_one_is_unlabelled_and_other_negative_numbers_are_refused() -> None:
@@ -25,4 +27,8 @@ def test_named_tasks_arrive_in_natural_order() -> None:
     tasks = {"a": "session 10", "b": "session 2", "c": "session 1"}
     made = assemble("g", raw(["a", "b", "c"], tasks=tasks))
     assert made.given.arrival is not None
-    assert dict(zip(made.class_names, made.given.arrival.tolist(), strict=True)) == {"a": 2, "b": 1, "c": 0}
+    assert dict(zip(made.class_names, made.given.arrival.tolist(), strict=True)) == {
+        "a": 2,
+        "b": 1,
+        "c": 0,
+    }

@@ -21,14 +21,18 @@ from taamctl.runtime.params import PACKAGED, bind, read
 
 F, N = 12, 30
 INFO = StreamInfo(F, ((0, 2), (2, 4), (4, 6)))
-TRAIN = TrainParams(epochs=3, lr=0.01, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1)
+TRAIN = TrainParams(
+    epochs=3, lr=0.01, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1
+)
 
 
 def task(k: int = 0, n: int = N, seed: int = 0, loners: int = 3) -> TaskData:
-    """Return a task on a random symmetric graph with self-loops; the last `loners` nodes have no other edge."""
+    """Return a task on a random symmetric graph with self-loops; the last `loners` nodes have no
+    other edge.
+    """
     rng = np.random.default_rng(seed + 100 * k)
     a = sp.random(n, n, 0.15, random_state=rng, data_rvs=np.ones).tolil()
-    a[n - loners:], a[:, n - loners:] = 0, 0
+    a[n - loners :], a[:, n - loners :] = 0, 0
     a = sp.csr_matrix((a + a.T) > 0).astype(float).tolil()
     a.setdiag(1)
     a = a.tocsr()
@@ -37,9 +41,20 @@ def task(k: int = 0, n: int = N, seed: int = 0, loners: int = 3) -> TaskData:
     h = graph.propagate_rows(a, torch.from_numpy(x.toarray()), 2)
     y = torch.from_numpy(rng.integers(2 * k, 2 * k + 2, n))
     y[:2] = torch.tensor([2 * k, 2 * k + 1])
-    extras = {"x_indptr": x.indptr.astype(np.int64), "x_indices": x.indices.astype(np.int32), "x_data": x.data,
-              "indptr": a.indptr.astype(np.int64), "indices": a.indices.astype(np.int32)}
-    return TaskData(Task(k, 2 * k, 2 * k + 2), h, y, torch.from_numpy(np.asarray(a.sum(1)).ravel().astype(np.float32)), extras)
+    extras = {
+        "x_indptr": x.indptr.astype(np.int64),
+        "x_indices": x.indices.astype(np.int32),
+        "x_data": x.data,
+        "indptr": a.indptr.astype(np.int64),
+        "indices": a.indices.astype(np.int32),
+    }
+    return TaskData(
+        Task(k, 2 * k, 2 * k + 2),
+        h,
+        y,
+        torch.from_numpy(np.asarray(a.sum(1)).ravel().astype(np.float32)),
+        extras,
+    )
 
 
 def dense_x(data: TaskData) -> torch.Tensor:
@@ -56,6 +71,7 @@ def make(name: str, train: TrainParams = TRAIN, **changes: Any) -> Any:
 
 # Replay: what is kept, and how it weighs
 
+
 def test_ergnn_replay_weighs_less_the_larger_the_buffer() -> None:
     data = [task(0), task(1, n=10)]
     for budget in (2, 5, 1000):
@@ -65,7 +81,10 @@ def test_ergnn_replay_weighs_less_the_larger_the_buffer() -> None:
             method.begin(data[k])
         objective, _ = method.objective(data[1])
         x, y = method.replayed()
-        new, old = method.cross_entropy(data[1].h, data[1].y)(None), method.cross_entropy(x, y)(None)
+        new, old = (
+            method.cross_entropy(data[1].h, data[1].y)(None),
+            method.cross_entropy(x, y)(None),
+        )
         weight = len(data[1].y) / (len(data[1].y) + len(y))  # N / (N + |B|), of the replayed part
         assert torch.allclose(objective(None), (1 - weight) * new + weight * old)
     assert weight == 10 / (10 + 40)
@@ -85,11 +104,16 @@ def test_ergnn_other_weights(beta: str, of_new: float) -> None:
 
 def test_ergnn_isolated_rows_are_raw_features_and_views_differ() -> None:
     data = task()
-    views = {v: make("ergnn", budget=1000, view=v).select(data)["x"] for v in ("isolated", "induced", "cached_h")}
+    views = {
+        v: make("ergnn", budget=1000, view=v).select(data)["x"]
+        for v in ("isolated", "induced", "cached_h")
+    }
     rows = torch.cat([torch.nonzero(data.y == c).flatten() for c in (0, 1)])
     assert torch.equal(views["isolated"], dense_x(data)[rows])
     assert torch.equal(views["cached_h"], data.h[rows])
-    assert torch.allclose(views["induced"], data.h[rows], atol=1e-6), "all nodes are kept, so all edges are"
+    assert torch.allclose(views["induced"], data.h[rows], atol=1e-6), (
+        "all nodes are kept, so all edges are"
+    )
     few = make("ergnn", budget=3, view="induced").select(data)["x"]
     assert few.shape == (6, F)
 
@@ -145,7 +169,9 @@ def test_pdgnns_with_every_row_kept_replays_all_of_h() -> None:
     for k in range(2):
         method.seen = data[k].task.high
         method.begin(data[k])
-    everything = method.cross_entropy(torch.cat([d.h for d in data]), torch.cat([d.y for d in data]))(None)
+    everything = method.cross_entropy(
+        torch.cat([d.h for d in data]), torch.cat([d.y for d in data])
+    )(None)
     assert torch.allclose(method.objective(data[1])[0](None), everything, rtol=1e-5)
 
 
@@ -168,28 +194,47 @@ def test_coverage_maximisation_prefers_nodes_far_from_other_classes() -> None:
     generator = torch.Generator().manual_seed(0)
     rows, others = torch.tensor([0, 1, 2]), torch.tensor([3, 4])
     assert memory.pick_by_coverage(x, rows, others, 1, 1.5, generator).tolist() == [2]
-    assert memory.pick_by_coverage(x, rows, others, 2, 0.01, generator).tolist() == [0, 1], "no distance is that small: the first rows"
+    assert memory.pick_by_coverage(x, rows, others, 2, 0.01, generator).tolist() == [0, 1], (
+        "no distance is that small: the first rows"
+    )
     assert memory.pick_by_mean(torch.tensor([[0.0], [1.0], [5.0]]), rows, 1).tolist() == [1]
 
 
-@pytest.mark.parametrize(("sizes", "budget", "even", "proportional"), [
-    ([10, 10], 6, [3, 3], [3, 3]), ([2, 10], 8, [2, 6], [2, 6]), ([5], 9, [5], [5]), ([1, 1, 9], 5, [1, 1, 3], [1, 1, 3]),
-    ([3, 3], 100, [3, 3], [3, 3])])
-def test_budgets_are_shared_and_spent(sizes: list[int], budget: int, even: list[int], proportional: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("sizes", "budget", "even", "proportional"),
+    [
+        ([10, 10], 6, [3, 3], [3, 3]),
+        ([2, 10], 8, [2, 6], [2, 6]),
+        ([5], 9, [5], [5]),
+        ([1, 1, 9], 5, [1, 1, 3], [1, 1, 3]),
+        ([3, 3], 100, [3, 3], [3, 3]),
+    ],
+)
+def test_budgets_are_shared_and_spent(
+    sizes: list[int], budget: int, even: list[int], proportional: list[int]
+) -> None:
     assert memory.evenly(sizes, budget) == even
     assert memory.proportionally(sizes, budget) == proportional
 
 
 # DeLoMe, CaT
 
+
 @pytest.mark.parametrize("kind", ["ce", "raw_nll"])
 def test_condensing_gradients_equal_autograd(kind: str) -> None:
     g = torch.Generator().manual_seed(0)
-    w1, w2 = torch.randn((7, F), generator=g).requires_grad_(), torch.randn((5, 7), generator=g).requires_grad_()
+    w1, w2 = (
+        torch.randn((7, F), generator=g).requires_grad_(),
+        torch.randn((5, 7), generator=g).requires_grad_(),
+    )
     x = torch.randn((9, F), generator=g)
     logits = functional.relu(x @ w1.T) @ w2.T
     target = torch.full((9,), 3)
-    value = functional.cross_entropy(logits, target) if kind == "ce" else functional.nll_loss(logits, target)
+    value = (
+        functional.cross_entropy(logits, target)
+        if kind == "ce"
+        else functional.nll_loss(logits, target)
+    )
     wanted = torch.autograd.grad(value, [w1, w2])
     made = condense.net_gradients((w1.detach(), w2.detach()), x, 3, kind)
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(made, wanted, strict=True))
@@ -204,7 +249,9 @@ def test_matching_brings_gradients_and_means_closer() -> None:
         if match == "gradients":
             condense.match_gradients(real, made, [0, 1], 2, 16, "ce", 200, 0.02, g, SILENT)
         else:
-            condense.match_means(real, made, 32, 200, 1, 0.02, True, np.random.default_rng(1), SILENT)
+            condense.match_means(
+                real, made, 32, 200, 1, 0.02, True, np.random.default_rng(1), SILENT
+            )
         after = sum(float((m.mean(0) - r.mean(0)).norm()) for m, r in zip(made, real, strict=True))
         assert after < before, match
 
@@ -225,11 +272,17 @@ def test_delome_rows_carry_the_class_they_stand_for() -> None:
     data = TaskData(data.task, data.h, y, data.deg, data.extras)
     raw = {tuple(row.tolist()): int(c) for row, c in zip(dense_x(data), y, strict=True)}
     right = make("delome", iterations=1, condense_lr=1e-9, budget=3).select(data)
-    assert all(raw[tuple(np.round(row.tolist(), 6))] == int(c) if tuple(np.round(row.tolist(), 6)) in raw else True
-               for row, c in zip(right["x"], right["y"], strict=True))
+    assert all(
+        raw[tuple(np.round(row.tolist(), 6))] == int(c)
+        if tuple(np.round(row.tolist(), 6)) in raw
+        else True
+        for row, c in zip(right["x"], right["y"], strict=True)
+    )
     nearest = [int(y[(dense_x(data) - row).norm(dim=1).argmin()]) for row in right["x"]]
     assert nearest == right["y"].tolist()
-    mixed = make("delome", iterations=1, condense_lr=1e-9, budget=3, labels="first_appearance").select(data)
+    mixed = make(
+        "delome", iterations=1, condense_lr=1e-9, budget=3, labels="first_appearance"
+    ).select(data)
     assert [1 - c for c in mixed["y"].tolist()] == nearest
 
 
@@ -242,7 +295,10 @@ def test_delome_adjusts_logits_by_the_shares_of_the_classes() -> None:
     counts = torch.tensor([4.0, 4.0, float((data[1].y == 2).sum()), float((data[1].y == 3).sum())])
     shift = (counts / counts.sum()).log()
     old = method.memory[0]
-    wanted = sum(functional.cross_entropy(method.net.logits(x, 4) + shift, y) for x, y in ((data[1].h, data[1].y), (old["x"], old["y"])))
+    wanted = sum(
+        functional.cross_entropy(method.net.logits(x, 4) + shift, y)
+        for x, y in ((data[1].h, data[1].y), (old["x"], old["y"]))
+    )
     assert torch.allclose(method.objective(data[1])[0](None), wanted)
 
 
@@ -256,17 +312,29 @@ def test_cat_trains_on_the_memory_only() -> None:
 
 # Penalties
 
+
 def test_the_accumulator_equals_the_sum_over_tasks_in_gradient() -> None:
     g = torch.Generator().manual_seed(0)
-    weights = [torch.randn((4, 3), generator=g).requires_grad_(), torch.randn(5, generator=g).requires_grad_()]
+    weights = [
+        torch.randn((4, 3), generator=g).requires_grad_(),
+        torch.randn(5, generator=g).requires_grad_(),
+    ]
     pull, terms = Accumulator(weights), []
     for _ in range(3):
         importances = [torch.rand(w.shape, generator=g) for w in weights]
         anchors = [torch.randn(w.shape, generator=g) for w in weights]
         pull.add(importances, anchors)
         terms.append((importances, anchors))
-    explicit = sum((f * (w - a) ** 2).sum() for fs, anchors in terms for f, w, a in zip(fs, weights, anchors, strict=True))
-    for made, wanted in zip(torch.autograd.grad(pull(weights), weights), torch.autograd.grad(explicit, weights), strict=True):
+    explicit = sum(
+        (f * (w - a) ** 2).sum()
+        for fs, anchors in terms
+        for f, w, a in zip(fs, weights, anchors, strict=True)
+    )
+    for made, wanted in zip(
+        torch.autograd.grad(pull(weights), weights),
+        torch.autograd.grad(explicit, weights),
+        strict=True,
+    ):
         assert torch.allclose(made, wanted, atol=1e-5)
 
 
@@ -278,13 +346,24 @@ def test_per_sample_importances_equal_a_loop_over_nodes() -> None:
     by_hand = [torch.zeros_like(p) for p in mas.net.parameters()]
     for h in data.h:
         value = (mas.net.logits(h[None], 2) ** 2).sum()
-        by_hand = [b + g.abs() / N for b, g in zip(by_hand, torch.autograd.grad(value, mas.net.parameters()), strict=True)]
-    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(mas._per_sample(data.h), by_hand, strict=True))
+        by_hand = [
+            b + g.abs() / N
+            for b, g in zip(by_hand, torch.autograd.grad(value, mas.net.parameters()), strict=True)
+        ]
+    assert all(
+        torch.allclose(a, b, atol=1e-6)
+        for a, b in zip(mas._per_sample(data.h), by_hand, strict=True)
+    )
     by_hand = [torch.zeros_like(p) for p in ewc.net.parameters()]
     for h, y in zip(data.h, data.y, strict=True):
         value = functional.cross_entropy(ewc.net.logits(h[None], 2), y[None])
-        by_hand = [b + g ** 2 / N for b, g in zip(by_hand, torch.autograd.grad(value, ewc.net.parameters()), strict=True)]
-    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(ewc._per_sample(data), by_hand, strict=True))
+        by_hand = [
+            b + g**2 / N
+            for b, g in zip(by_hand, torch.autograd.grad(value, ewc.net.parameters()), strict=True)
+        ]
+    assert all(
+        torch.allclose(a, b, atol=1e-6) for a, b in zip(ewc._per_sample(data), by_hand, strict=True)
+    )
 
 
 def test_mas_averages_importances_by_nodes() -> None:
@@ -308,7 +387,9 @@ def test_twp_attention_is_a_softmax_over_incoming_edges() -> None:
     z = method.net.logits(data.h, 6)
     for v in (0, 5, N - 1):
         at = np.flatnonzero(receiver == v)
-        scores = torch.stack([functional.leaky_relu(z[sender[i]] @ torch.tanh(z[v]), 0.2) for i in at])
+        scores = torch.stack(
+            [functional.leaky_relu(z[sender[i]] @ torch.tanh(z[v]), 0.2) for i in at]
+        )
         assert torch.allclose(e[at], torch.softmax(scores, 0), atol=1e-6)
 
 
@@ -320,7 +401,12 @@ def test_twp_release_counts_the_cross_entropy_twice_and_text_adds_the_norm() -> 
     assert torch.allclose(ce.objective(data)[0](None), 2 * plain)
     text = make("twp", profile="text", beta=0.5)
     text.seen = 2
-    norm = sum(g.abs().sum() for g in torch.autograd.grad(text.cross_entropy(data.h, data.y)(None), text.net.parameters()))
+    norm = sum(
+        g.abs().sum()
+        for g in torch.autograd.grad(
+            text.cross_entropy(data.h, data.y)(None), text.net.parameters()
+        )
+    )
     assert torch.allclose(text.objective(data)[0](None), plain + 0.5 * norm, rtol=1e-5)
 
 
@@ -330,17 +416,20 @@ def test_lwf_distils_with_a_gradient_over_the_old_range() -> None:
     objective, _ = method.objective(data)
     old = method.net.logits(data.h, 2).detach()
     with torch.no_grad():
-        method.net.w2.add_(torch.randn(method.net.w2.shape, generator=torch.Generator().manual_seed(0)))
+        method.net.w2.add_(
+            torch.randn(method.net.w2.shape, generator=torch.Generator().manual_seed(0))
+        )
     student = method.net.logits(data.h, 2)
     distilled = -(torch.softmax(old / 2, 1) * torch.log_softmax(student / 2, 1)).sum(1).mean()
     plain = method.cross_entropy(data.h, data.y)(None)
     assert torch.allclose(objective(None), plain + 3 * distilled, rtol=1e-5)
-    with_term, = torch.autograd.grad(objective(None), [method.net.w2])
-    without, = torch.autograd.grad(method.cross_entropy(data.h, data.y)(None), [method.net.w2])
+    (with_term,) = torch.autograd.grad(objective(None), [method.net.w2])
+    (without,) = torch.autograd.grad(method.cross_entropy(data.h, data.y)(None), [method.net.w2])
     assert not torch.allclose(with_term, without)
 
 
 # GEM
+
 
 def test_gem_projects_onto_what_opposes_no_memory() -> None:
     from taamctl.methods.gem import project
@@ -353,27 +442,43 @@ def test_gem_projects_onto_what_opposes_no_memory() -> None:
         if (memories @ gradient >= 0).all():
             assert torch.equal(projected, gradient)
     agreeing = torch.eye(3)
-    assert torch.equal(project(torch.ones(3), agreeing, 0.5), torch.ones(3)), "no violation, no change"
+    assert torch.equal(project(torch.ones(3), agreeing, 0.5), torch.ones(3)), (
+        "no violation, no change"
+    )
     opposed = project(torch.tensor([-1.0, 1.0, 0.0]), agreeing[:1], 0.0)
     assert torch.allclose(opposed, torch.tensor([0.0, 1.0, 0.0]), atol=2e-3)
-    assert project(torch.tensor([-1.0, 1.0, 0.0]), agreeing[:1], 3.0)[0] > 1, "the margin pushes towards the memory"
+    assert project(torch.tensor([-1.0, 1.0, 0.0]), agreeing[:1], 3.0)[0] > 1, (
+        "the margin pushes towards the memory"
+    )
 
 
 # Prompts and pre-training
 
+
 def test_contrastive_loss_closed_form_chunks_and_definition() -> None:
     g = torch.Generator().manual_seed(0)
-    assert float(grace.contrastive_loss(torch.randn((1, 8), generator=g), torch.randn((1, 8), generator=g))) == pytest.approx(0, abs=1e-6)
-    u, v = torch.randn((11, 8), generator=g).requires_grad_(), torch.randn((11, 8), generator=g).requires_grad_()
+    assert float(
+        grace.contrastive_loss(torch.randn((1, 8), generator=g), torch.randn((1, 8), generator=g))
+    ) == pytest.approx(0, abs=1e-6)
+    u, v = (
+        torch.randn((11, 8), generator=g).requires_grad_(),
+        torch.randn((11, 8), generator=g).requires_grad_(),
+    )
     whole, chunked = grace.contrastive_loss(u, v), grace.contrastive_loss(u, v, chunk=4)
     assert torch.allclose(whole, chunked, atol=1e-5)
-    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(torch.autograd.grad(whole, [u, v]), torch.autograd.grad(chunked, [u, v]),
-                                                             strict=True))
+    assert all(
+        torch.allclose(a, b, atol=1e-5)
+        for a, b in zip(
+            torch.autograd.grad(whole, [u, v]), torch.autograd.grad(chunked, [u, v]), strict=True
+        )
+    )
     a, b = functional.normalize(u, dim=1), functional.normalize(v, dim=1)
     total = 0.0
     for x, z in ((a, b), (b, a)):
         for i in range(11):
-            down = sum(torch.exp(x[i] @ x[j] / 0.5) for j in range(11) if j != i) + sum(torch.exp(x[i] @ z[j] / 0.5) for j in range(11))
+            down = sum(torch.exp(x[i] @ x[j] / 0.5) for j in range(11) if j != i) + sum(
+                torch.exp(x[i] @ z[j] / 0.5) for j in range(11)
+            )
             total += -torch.log(torch.exp(x[i] @ z[i] / 0.5) / down) / 22
     assert torch.allclose(whole, total, atol=1e-5)
 
@@ -397,17 +502,35 @@ def test_pretraining_lowers_the_contrastive_loss() -> None:
     data = task(n=40)
     start = FrozenBackbone.draw(F, 1)
     options: dict[str, Any] = {"drop_edge": 0.2, "drop_feature": 0.3, "progress": SILENT}
-    made = grace.pretrain(start, data.h, dense_x(data), graph.adjacency(data.extras), 2, epochs=30,
-                          generator=torch.Generator().manual_seed(0), **options)
-    again = grace.pretrain(start, data.h, dense_x(data), graph.adjacency(data.extras), 2, epochs=30,
-                           generator=torch.Generator().manual_seed(0), **options)
+    made = grace.pretrain(
+        start,
+        data.h,
+        dense_x(data),
+        graph.adjacency(data.extras),
+        2,
+        epochs=30,
+        generator=torch.Generator().manual_seed(0),
+        **options,
+    )
+    again = grace.pretrain(
+        start,
+        data.h,
+        dense_x(data),
+        graph.adjacency(data.extras),
+        2,
+        epochs=30,
+        generator=torch.Generator().manual_seed(0),
+        **options,
+    )
     assert torch.equal(made.w1, again.w1)
     assert not torch.equal(made.w1, start.w1)
 
 
 @pytest.mark.parametrize("prompts", [1, 3])
 @pytest.mark.parametrize("position", ["pre", "post"])
-def test_a_prompt_before_propagation_equals_propagating_prompted_features(prompts: int, position: str) -> None:
+def test_a_prompt_before_propagation_equals_propagating_prompted_features(
+    prompts: int, position: str
+) -> None:
     data = task(1)
     method = make("gpf", prompts=prompts, position=position)
     g = torch.Generator().manual_seed(0)
@@ -417,7 +540,11 @@ def test_a_prompt_before_propagation_equals_propagating_prompted_features(prompt
     if prompts == 1:
         prompted = x + prompt["prompt/tokens"]
     else:
-        prompted = x + torch.softmax(x @ prompt["prompt/weight"].T + prompt["prompt/bias"], 1) @ prompt["prompt/tokens"]
+        prompted = (
+            x
+            + torch.softmax(x @ prompt["prompt/weight"].T + prompt["prompt/bias"], 1)
+            @ prompt["prompt/tokens"]
+        )
     if position == "pre":
         prompted = graph.propagate_rows(graph.adjacency(data.extras), prompted, 2)
     assert torch.allclose(made, prompted @ method._backbone.w1.T, atol=1e-4)
@@ -429,8 +556,8 @@ def test_propagation_is_differentiable_on_a_directed_graph() -> None:
     dense = torch.from_numpy(s.toarray()).float()
     made = graph.Propagation(s, 2, torch.device("cpu"))(z)
     assert torch.allclose(made, dense @ dense @ z, atol=1e-6)
-    grad, = torch.autograd.grad((made ** 2).sum(), [z])
-    wanted, = torch.autograd.grad(((dense @ dense @ z) ** 2).sum(), [z])
+    (grad,) = torch.autograd.grad((made**2).sum(), [z])
+    (wanted,) = torch.autograd.grad(((dense @ dense @ z) ** 2).sum(), [z])
     assert torch.allclose(grad, wanted, atol=1e-6)
 
 

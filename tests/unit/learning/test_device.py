@@ -1,4 +1,7 @@
-"""The device path: what runs on a CUDA device gives what the CPU gives, to rounding. Without one, the CPU stands in for it."""
+"""The device path: what runs on a CUDA device gives what the CPU gives, to rounding.
+
+Without one, the CPU stands in for it.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,27 @@ from taamctl.learning import device as devices
 from taamctl.learning.params import TrainParams
 from taamctl.runtime.params import PACKAGED, bind, read
 
-DEVICES = [torch.device("cpu"), pytest.param(torch.device("cuda"), marks=pytest.mark.skipif(not torch.cuda.is_available(),
-                                                                                            reason="no CUDA device here"))]
+DEVICES = [
+    torch.device("cpu"),
+    pytest.param(
+        torch.device("cuda"),
+        marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here"),
+    ),
+]
 INFO = StreamInfo(24, ((0, 2), (2, 4)))
-TRAIN = TrainParams(epochs=15, lr=0.005, weight_decay=0.0005, balance=True, node_batch=0, device="auto", threads=2)
+TRAIN = TrainParams(
+    epochs=15, lr=0.005, weight_decay=0.0005, balance=True, node_batch=0, device="auto", threads=2
+)
 
 
-SHORT = {"iterations": 10, "encoders": 10, "width": 64, "net_width": 32, "epochs": 15, "pretrain_epochs": 5}  # where a method has them
+SHORT = {
+    "iterations": 10,
+    "encoders": 10,
+    "width": 64,
+    "net_width": 32,
+    "epochs": 15,
+    "pretrain_epochs": 5,
+}  # where a method has them
 
 
 def _tasks() -> list[TaskData]:
@@ -30,30 +47,47 @@ def _tasks() -> list[TaskData]:
     made = []
     for k in range(2):
         h = torch.rand(60, 24, generator=rng) + torch.eye(24)[2 * k + y]
-        extras = {"x_indptr": np.arange(0, 60 * 24 + 1, 24), "x_indices": np.tile(np.arange(24, dtype=np.int32), 60),
-                  "x_data": h.numpy().ravel(), "indptr": np.arange(61), "indices": np.arange(60, dtype=np.int32)}
+        extras = {
+            "x_indptr": np.arange(0, 60 * 24 + 1, 24),
+            "x_indices": np.tile(np.arange(24, dtype=np.int32), 60),
+            "x_data": h.numpy().ravel(),
+            "indptr": np.arange(61),
+            "indices": np.arange(60, dtype=np.int32),
+        }
         made.append(TaskData(Task(k, 2 * k, 2 * k + 2), h, y + 2 * k, torch.ones(60), extras))
     return made
 
 
-def _learn(name: str, device: torch.device, train: TrainParams) -> tuple[list[dict[str, np.ndarray]], dict[str, torch.Tensor]]:
+def _learn(
+    name: str, device: torch.device, train: TrainParams
+) -> tuple[list[dict[str, np.ndarray]], dict[str, torch.Tensor]]:
     module = registry.load("taamctl.methods", name)
     values = read(PACKAGED)["methods"][name]
-    own = None if module.Params is None else bind(module.Params, {**values, **{k: v for k, v in SHORT.items() if k in values}}, name, [])
+    own = (
+        None
+        if module.Params is None
+        else bind(
+            module.Params, {**values, **{k: v for k, v in SHORT.items() if k in values}}, name, []
+        )
+    )
     devices.pin(device, train.threads)
     method, tasks, states = module.Method(own, INFO, train, 1, device), _tasks(), []
     for k in range(2):
         if method.trains(k):
-            method.learn(tuple(tasks[:k + 1]) if method.facts.sees == "all" else (tasks[k],))
+            method.learn(tuple(tasks[: k + 1]) if method.facts.sees == "all" else (tasks[k],))
         states.append(method.state() if method.trains(k) else {})
     method.load(method.shared(), states)
-    return states, dict(method.predict(QueryGraph(tasks[1].h, tasks[1].deg, tasks[1].extras), 1).labels)
+    return states, dict(
+        method.predict(QueryGraph(tasks[1].h, tasks[1].deg, tasks[1].extras), 1).labels
+    )
 
 
 @pytest.mark.parametrize("device", DEVICES, ids=str)
 @pytest.mark.parametrize("name", registry.names("taamctl.methods"))
 @pytest.mark.parametrize("batch", [0, 16])
-def test_a_device_agrees_with_the_cpu_and_with_itself(name: str, device: torch.device, batch: int) -> None:
+def test_a_device_agrees_with_the_cpu_and_with_itself(
+    name: str, device: torch.device, batch: int
+) -> None:
     train = dataclasses.replace(TRAIN, node_batch=batch)
     reference, _ = _learn(name, torch.device("cpu"), train)
     states, labels = _learn(name, device, train)

@@ -16,15 +16,21 @@ from taamctl.learning import device, loop, loss, task_id
 from taamctl.learning.adam import Adam
 from taamctl.learning.params import InferParams, TrainParams
 
-TRAIN = TrainParams(epochs=3, lr=0.01, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1)
-AMP = InferParams(profile="amp", hops={0: 1.0, 2: 1.0}, alpha=0.1, metric="cosine", ls_trailing_norm=True)
+TRAIN = TrainParams(
+    epochs=3, lr=0.01, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1
+)
+AMP = InferParams(
+    profile="amp", hops={0: 1.0, 2: 1.0}, alpha=0.1, metric="cosine", ls_trailing_norm=True
+)
 
 
 def test_balanced_loss_equals_torch_with_class_weights() -> None:
     logits, y = torch.randn(20, 4), torch.tensor([0] * 12 + [1] * 5 + [3] * 3)
     weights = torch.tensor([1 / 12, 1 / 5, 1.0, 1 / 3])
     want = functional.cross_entropy(logits, y, weight=weights)
-    assert torch.allclose(loss.weighted_cross_entropy(logits, y, loss.node_weights(y, 4, True)), want)
+    assert torch.allclose(
+        loss.weighted_cross_entropy(logits, y, loss.node_weights(y, 4, True)), want
+    )
     plain = loss.weighted_cross_entropy(logits, y, loss.node_weights(y, 4, False))
     assert torch.allclose(plain, functional.cross_entropy(logits, y))
 
@@ -39,7 +45,9 @@ def _least_squares(train: TrainParams) -> tuple[torch.Tensor, np.ndarray, Adam]:
         xb, yb = (x, y) if rows is None else (x[rows], y[rows])
         return ((xb @ w - yb) ** 2).mean()
 
-    history = loop.fit(optimiser, objective, 32, train, torch_generator(0, "b"), SILENT, torch.device("cpu"))
+    history = loop.fit(
+        optimiser, objective, 32, train, torch_generator(0, "b"), SILENT, torch.device("cpu")
+    )
     return w.detach(), history, optimiser
 
 
@@ -56,7 +64,10 @@ def test_full_batch_steps_equal_plain_adam() -> None:
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
 def test_adam_equals_torchs_own_in_every_bit(weight_decay: float) -> None:
     g = torch.Generator().manual_seed(0)
-    starts, target = [torch.randn(5, 3, generator=g), torch.randn(3, generator=g), torch.randn(2, generator=g)], torch.randn(5, generator=g)
+    starts, target = (
+        [torch.randn(5, 3, generator=g), torch.randn(3, generator=g), torch.randn(2, generator=g)],
+        torch.randn(5, generator=g),
+    )
     results = []
     for make in (Adam, torch.optim.Adam):
         ours = [t.clone().requires_grad_() for t in starts]  # the last one never has a gradient
@@ -71,13 +82,15 @@ def test_adam_equals_torchs_own_in_every_bit(weight_decay: float) -> None:
 
 
 def test_training_does_not_import_torchs_compiler() -> None:
-    code = ("import sys, torch\n"
-            "from taamctl.learning.adam import Adam\n"
-            "w = torch.ones(2, requires_grad=True)\n"
-            "optimiser = Adam([w], lr=0.1)\n"
-            "(w ** 2).sum().backward()\n"
-            "optimiser.step()\n"
-            "print('torch._dynamo' in sys.modules, w.tolist())\n")
+    code = (
+        "import sys, torch\n"
+        "from taamctl.learning.adam import Adam\n"
+        "w = torch.ones(2, requires_grad=True)\n"
+        "optimiser = Adam([w], lr=0.1)\n"
+        "(w ** 2).sum().backward()\n"
+        "optimiser.step()\n"
+        "print('torch._dynamo' in sys.modules, w.tolist())\n"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.startswith("False"), out.stdout
 
@@ -109,8 +122,12 @@ def test_amp_weights_equal_the_recursion(alpha: float, hop: int) -> None:
 def test_amp_corner_cases() -> None:
     hops = np.random.default_rng(1).random((11, 4))
     ls = np.zeros((2, 4))
-    assert np.allclose(task_id.profile(hops, ls, dataclasses.replace(AMP, alpha=1.0)), np.tile(hops[0], 2))
-    assert np.allclose(task_id.profile(hops, ls, dataclasses.replace(AMP, alpha=0.0, hops={2: 1.0})), hops[2])
+    assert np.allclose(
+        task_id.profile(hops, ls, dataclasses.replace(AMP, alpha=1.0)), np.tile(hops[0], 2)
+    )
+    assert np.allclose(
+        task_id.profile(hops, ls, dataclasses.replace(AMP, alpha=0.0, hops={2: 1.0})), hops[2]
+    )
     assert np.allclose(task_id.profile(hops, ls, dataclasses.replace(AMP, profile="mean")), hops[0])
     reordered = dataclasses.replace(AMP, hops={2: 1.0, 0: 1.0})
     assert np.array_equal(task_id.profile(hops, ls, AMP), task_id.profile(hops, ls, reordered))

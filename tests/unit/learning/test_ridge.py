@@ -1,4 +1,6 @@
-"""The analytic learner: against an independent solver, whatever the order of tasks, and its choice of the ridge."""
+"""The analytic learner: against an independent solver, whatever the order of tasks, and its
+choice of the ridge.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from taamctl.core.errors import TaamctlError
 from taamctl.learning import ridge
 from taamctl.learning.params import RidgeParams
 
-PARAMS = RidgeParams(hops={0: 1.0, 2: 1.0}, width=1, widest=4096, views=False, exponent=0.0, ridge=0.3)
+PARAMS = RidgeParams(
+    hops={0: 1.0, 2: 1.0}, width=1, widest=4096, views=False, exponent=0.0, ridge=0.3
+)
 F, CLASSES = 12, 6
 
 
@@ -21,16 +25,28 @@ def drawn(seed: int = 0, noise: float = 1.0) -> tuple[dict[int, torch.Tensor], t
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(CLASSES), [30, 10, 20, 40, 15, 25])
     centre = 2 * np.eye(CLASSES, F)[y]
-    hops = {j: torch.from_numpy((centre + noise * rng.standard_normal((len(y), F))).astype(np.float32)) for j in (0, 2)}
+    hops = {
+        j: torch.from_numpy((centre + noise * rng.standard_normal((len(y), F))).astype(np.float32))
+        for j in (0, 2)
+    }
     return hops, torch.from_numpy(y)
 
 
-def sums_of(hops: dict[int, torch.Tensor], y: torch.Tensor, bounds: list[tuple[int, int]], params: RidgeParams) -> ridge.Sums:
+def sums_of(
+    hops: dict[int, torch.Tensor],
+    y: torch.Tensor,
+    bounds: list[tuple[int, int]],
+    params: RidgeParams,
+) -> ridge.Sums:
     lift = ridge.Lift.draw(F, params, 0)
     parts = []
     for low, high in bounds:
         rows = (y >= low) & (y < high)
-        parts.append(ridge.collect({j: x[rows] for j, x in hops.items()}, y[rows] - low, high - low, lift, params))
+        parts.append(
+            ridge.collect(
+                {j: x[rows] for j, x in hops.items()}, y[rows] - low, high - low, lift, params
+            )
+        )
     total = parts[0]
     for part in parts[1:]:
         total = total.joined(part)
@@ -50,7 +66,9 @@ def test_the_weights_are_those_of_weighted_least_squares_on_stacked_rows() -> No
     assert np.abs(w.numpy() - expected).max() < 1e-5
 
 
-@pytest.mark.parametrize("params", [PARAMS, replace(PARAMS, views=True, exponent=0.5, ridge=None, width=20)])
+@pytest.mark.parametrize(
+    "params", [PARAMS, replace(PARAMS, views=True, exponent=0.5, ridge=None, width=20)]
+)
 def test_the_order_of_tasks_is_without_meaning(params: RidgeParams) -> None:
     hops, y = drawn()
     joint, r = ridge.solve(sums_of(hops, y, [(0, 6)], params), params)
@@ -64,7 +82,10 @@ def test_the_order_of_tasks_is_without_meaning(params: RidgeParams) -> None:
 def test_a_class_weighs_the_same_whatever_its_size() -> None:
     hops, y = drawn()
     twice = torch.cat([torch.arange(len(y)), torch.nonzero(y == 3).flatten()])
-    once, again = (sums_of({j: x[i] for j, x in hops.items()}, y[i], [(0, 6)], PARAMS) for i in (torch.arange(len(y)), twice))
+    once, again = (
+        sums_of({j: x[i] for j, x in hops.items()}, y[i], [(0, 6)], PARAMS)
+        for i in (torch.arange(len(y)), twice)
+    )
     assert (once.gram - again.gram).abs().max() < 1e-6
     assert (once.cross - again.cross).abs().max() < 1e-6
 
@@ -85,9 +106,13 @@ def test_cross_validation_from_the_sums_equals_that_of_the_rows() -> None:
     assert 0 < int(np.argmin(scores)) < len(scores) - 1  # noise asks for a ridge inside the grid
 
 
-@pytest.mark.parametrize(("features", "width", "widest", "expected"), [(12, 1, 4096, 12), (12, 20, 4096, 20), (50, 20, 30, 30),
-                                                                      (50, 20, 4096, 50), (50, 40, 30, 40)])
-def test_profiles_are_filled_up_kept_or_projected(features: int, width: int, widest: int, expected: int) -> None:
+@pytest.mark.parametrize(
+    ("features", "width", "widest", "expected"),
+    [(12, 1, 4096, 12), (12, 20, 4096, 20), (50, 20, 30, 30), (50, 20, 4096, 50), (50, 40, 30, 40)],
+)
+def test_profiles_are_filled_up_kept_or_projected(
+    features: int, width: int, widest: int, expected: int
+) -> None:
     params = replace(PARAMS, width=width, widest=widest)
     x = torch.randn(7, features, generator=torch.Generator().manual_seed(0))
     phi = ridge.Lift.draw(features, params, 3).profile({0: x, 2: x}, params.hops)
@@ -112,7 +137,9 @@ def test_a_squeezed_gram_matrix_keeps_its_diagonal_and_its_leading_directions(ra
     assert factors.shape == (9, min(rank, 9))
     assert (made.diagonal() - gram.diagonal()).abs().max() < 1e-9
     assert ((made - gram).abs().max() < 1e-9) == (rank >= 9)
-    assert factors.numel() + len(diagonal) + 9 * CLASSES == ridge.memory_words(9, CLASSES, PARAMS, rank)
+    assert factors.numel() + len(diagonal) + 9 * CLASSES == ridge.memory_words(
+        9, CLASSES, PARAMS, rank
+    )
     if rank == 3:
         top = torch.linalg.eigvalsh(gram)[-3:]
         assert (torch.linalg.eigvalsh(factors.T @ factors) - top).abs().max() < 1e-9

@@ -12,7 +12,11 @@ F, N = 40, 50
 
 def _weights(full: bool, dtype: torch.dtype = torch.float64) -> modulators.Weights:
     generator = torch_generator(0, "t")
-    drawn = modulators.draw_full(F, 6, 2, generator) if full else modulators.draw_low_rank(F, 6, 2, 4, generator)
+    drawn = (
+        modulators.draw_full(F, 6, 2, generator)
+        if full
+        else modulators.draw_low_rank(F, 6, 2, 4, generator)
+    )
     return {n: w.to(dtype) for n, w in drawn.items()}
 
 
@@ -32,12 +36,19 @@ def test_modulate_follows_the_equations_written_out() -> None:
 
 def test_a_fresh_modulator_is_almost_the_identity_and_a_full_one_is_not() -> None:
     h = torch.rand(N, F, dtype=torch.float64) + 1
-    change = {full: (modulators.modulate(_weights(full), h) - h).pow(2).mean().sqrt() / h.pow(2).mean().sqrt() for full in (False, True)}
+    change = {
+        full: (modulators.modulate(_weights(full), h) - h).pow(2).mean().sqrt()
+        / h.pow(2).mean().sqrt()
+        for full in (False, True)
+    }
     assert change[False] < 0.2
     assert change[True] > 0.3
 
 
-@pytest.mark.parametrize(("features", "low", "full"), [(745, 10 * 745 + 64, 30 * 745 + 8), (8710, 10 * 8710 + 64, 30 * 8710 + 8)])
+@pytest.mark.parametrize(
+    ("features", "low", "full"),
+    [(745, 10 * 745 + 64, 30 * 745 + 8), (8710, 10 * 8710 + 64, 30 * 8710 + 8)],
+)
 def test_parameters_per_task(features: int, low: int, full: int) -> None:
     g = torch_generator(0, "t")
     assert sum(w.numel() for w in modulators.draw_low_rank(features, 6, 2, 4, g).values()) == low
@@ -46,7 +57,13 @@ def test_parameters_per_task(features: int, low: int, full: int) -> None:
 
 def test_initial_ranges() -> None:
     w = modulators.draw_low_rank(2000, 6, 2, 4, torch_generator(1, "t"))
-    for name, bound in (("wa", 0.5), ("wa_bias", 6**-0.5), ("wb", 4000**-0.5), ("watt", 2000**-0.5), ("watt_bias", 2000**-0.5)):
+    for name, bound in (
+        ("wa", 0.5),
+        ("wa_bias", 6**-0.5),
+        ("wb", 4000**-0.5),
+        ("watt", 2000**-0.5),
+        ("watt_bias", 2000**-0.5),
+    ):
         top = w[name].abs().max()
         assert top <= bound, name
         assert name == "watt_bias" or top > 0.75 * bound, name
@@ -55,7 +72,9 @@ def test_initial_ranges() -> None:
 def test_the_folded_head_equals_the_two_products() -> None:
     backbone = backbones.FrozenBackbone.draw(F, 3)
     hidden, (weight, bias) = torch.randn(N, 256), heads.draw_rows(3, 1, 2, 4)
-    want = functional.linear(functional.linear(functional.leaky_relu(hidden, 0.2), backbone.w2), weight, bias)
+    want = functional.linear(
+        functional.linear(functional.leaky_relu(hidden, 0.2), backbone.w2), weight, bias
+    )
     assert torch.allclose(backbone.logits(hidden, weight, bias), want, atol=1e-5)
 
 

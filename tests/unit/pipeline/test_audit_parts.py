@@ -1,4 +1,6 @@
-"""What an audit disturbs, what it leaves alone, and what it tells of a split, on graphs small enough to count."""
+"""What an audit disturbs, what it leaves alone, and what it tells of a split, on graphs small
+enough to count.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def _graph(sparse: bool = False) -> NodeGraph:
     x = (rng.random((N, 5)) * (rng.random((N, 5)) < 0.6)).astype(np.float32)
     x[13] = 0
     labels = np.array([0, 1, 0, 1, 0, 1, 0, 2, 3, 2, 3, 2, -1, 3])
-    return NodeGraph("g", adjacency, from_scipy(_scipy(x)) if sparse else x, labels, ("a", "b", "c", "d"))
+    return NodeGraph(
+        "g", adjacency, from_scipy(_scipy(x)) if sparse else x, labels, ("a", "b", "c", "d")
+    )
 
 
 def _scipy(x: np.ndarray) -> object:
@@ -44,7 +48,15 @@ def _dense(x: np.ndarray | CSR) -> np.ndarray:
 def _split(graph: NodeGraph) -> SplitArrays:
     nodes = np.arange(12)
     edges = induce(symmetrise(graph.adjacency), nodes, OFFSET)
-    return SplitArrays(np.arange(4), np.array([[0, 2], [2, 4]]), OFFSET, nodes, graph.labels[:12], edges.indptr, edges.indices)
+    return SplitArrays(
+        np.arange(4),
+        np.array([[0, 2], [2, 4]]),
+        OFFSET,
+        nodes,
+        graph.labels[:12],
+        edges.indptr,
+        edges.indices,
+    )
 
 
 def _pairs(adjacency: CSR, nodes: np.ndarray) -> set[tuple[int, int]]:
@@ -64,7 +76,9 @@ def test_noise_reaches_every_other_node_and_no_training_node(sparse: bool) -> No
     assert (after[others].max(axis=1) >= 500).all()
     if isinstance(made.graph.features, CSR):
         rows = np.repeat(np.arange(N), np.diff(made.graph.features.indptr))
-        assert (np.diff(rows * 5 + made.graph.features.indices) > 0).all()  # increasing and unique inside a row
+        assert (
+            np.diff(rows * 5 + made.graph.features.indices) > 0
+        ).all()  # increasing and unique inside a row
     assert made.graph.adjacency is graph.adjacency
     assert np.array_equal(made.graph.labels, graph.labels)
 
@@ -72,7 +86,11 @@ def test_noise_reaches_every_other_node_and_no_training_node(sparse: bool) -> No
 def test_noise_reaches_features_that_store_no_values() -> None:
     graph = _graph(sparse=True)
     assert isinstance(graph.features, CSR)
-    made = disturb(dataclasses.replace(graph, features=dataclasses.replace(graph.features, data=None)), _split(graph), "features")
+    made = disturb(
+        dataclasses.replace(graph, features=dataclasses.replace(graph.features, data=None)),
+        _split(graph),
+        "features",
+    )
     after = _dense(made.graph.features)
     assert np.array_equal(after[TRAIN], (_dense(graph.features)[TRAIN] > 0).astype(np.float32))
     assert (np.delete(after, TRAIN, axis=0).max(axis=1) >= 500).all()
@@ -104,7 +122,12 @@ def test_a_disturbed_split_keeps_the_training_side(kind: str) -> None:
     split = _split(graph)
     made = disturb(graph, split, kind)
     changes = split_changes(split, made.y, symmetrise(made.graph.adjacency))
-    new = dataclasses.replace(split, y=changes["nodes/y"], indptr=changes["edges/indptr"], indices=changes["edges/indices"])
+    new = dataclasses.replace(
+        split,
+        y=changes["nodes/y"],
+        indptr=changes["edges/indptr"],
+        indices=changes["edges/indices"],
+    )
     assert np.array_equal(new.y[new.in_train], split.y[split.in_train])
     for low, high in ((0, 4), (7, 10)):
         old_rows, new_rows = split.edges.rows(low, high), new.edges.rows(low, high)
@@ -114,7 +137,10 @@ def test_a_disturbed_split_keeps_the_training_side(kind: str) -> None:
 
 
 def _verdicts(split: SplitArrays, graph: NodeGraph) -> dict[str, tuple[str, str]]:
-    return {c.subject: (c.verdict, c.detail) for c in structure(split, graph, symmetrise(graph.adjacency), None)}
+    return {
+        c.subject: (c.verdict, c.detail)
+        for c in structure(split, graph, symmetrise(graph.adjacency), None)
+    }
 
 
 def test_a_right_split_fulfils_every_law() -> None:
@@ -126,14 +152,25 @@ def test_each_broken_law_is_told_with_its_culprit() -> None:
     graph = _graph()
     split = _split(graph)
     twice = _verdicts(dataclasses.replace(split, orig_id=np.array([*range(11), 2])), graph)
-    assert twice["nodes"] == ("failed", "node 2 is in (task 0, train) and in (task 1, test); 1 such")
+    assert twice["nodes"] == (
+        "failed",
+        "node 2 is in (task 0, train) and in (task 1, test); 1 such",
+    )
     assert twice["edges of the graph"][0] == "not run"
     indptr = np.concatenate([split.indptr[:-1], [split.indptr[-1] + 1]])
-    crossing = _verdicts(dataclasses.replace(split, indptr=indptr, indices=np.append(split.indices, np.int32(0))), graph)
-    assert crossing["edges"] == ("failed", "an edge joins node 0 (task 0, train) and node 11 (task 1, test); 1 such")
+    crossing = _verdicts(
+        dataclasses.replace(split, indptr=indptr, indices=np.append(split.indices, np.int32(0))),
+        graph,
+    )
+    assert crossing["edges"] == (
+        "failed",
+        "an edge joins node 0 (task 0, train) and node 11 (task 1, test); 1 such",
+    )
     classes = _verdicts(dataclasses.replace(split, bounds=np.array([[0, 3], [2, 4]])), graph)
     assert classes["classes"] == ("failed", "task 1 has the classes 2..3 but should start at 3")
-    foreign = _verdicts(split, dataclasses.replace(graph, adjacency=adjacency_from_edges([0], [1], N, "g")[0]))
+    foreign = _verdicts(
+        split, dataclasses.replace(graph, adjacency=adjacency_from_edges([0], [1], N, "g")[0])
+    )
     assert foreign["edges of the graph"][0] == "failed"
     assert "not in the graph" in foreign["edges of the graph"][1]
     short = _verdicts(dataclasses.replace(split, y=split.y[:-1]), graph)
@@ -160,6 +197,8 @@ def test_duplicates_need_the_same_label_too(sparse: bool) -> None:
     x[5], x[6] = x[1], x[1]  # val or test nodes of classes 1 and 0; node 1 has class 1
     graph = dataclasses.replace(graph, features=from_scipy(_scipy(x)) if sparse else x)
     found = duplicates(_split(graph), graph)
-    assert (found.verdict, found.detail) == ("warning", "1 of 5 val and test nodes (20.0 %) equal a training node, such as node 5 and "
-                                                        "node 1")
+    assert (found.verdict, found.detail) == (
+        "warning",
+        "1 of 5 val and test nodes (20.0 %) equal a training node, such as node 5 and node 1",
+    )
     assert duplicates(_split(_graph()), _graph()).verdict == "ok"

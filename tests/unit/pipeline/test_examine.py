@@ -12,23 +12,53 @@ from taamctl.pipeline import advice, census, costs
 from taamctl.stream.params import SplitParams
 from taamctl.stream.plan import Facts, make_split
 
-PARAMS = SplitParams(node_order="file", symmetrize="as_released", unlabelled="as_released", tasks="as_given", class_order="natural",
-                     order_seed=0, classes_per_task=2, odd_class="drop", min_class_size=2, small_class="drop", parts="as_given", train=0.6,
-                     val=0.2, test=0.2, seed=42)
-WORK = costs.Workload(hops=2, max_hop=10, store_x=True, store_edges=True, epochs=200, threads=2, runs=3)
+PARAMS = SplitParams(
+    node_order="file",
+    symmetrize="as_released",
+    unlabelled="as_released",
+    tasks="as_given",
+    class_order="natural",
+    order_seed=0,
+    classes_per_task=2,
+    odd_class="drop",
+    min_class_size=2,
+    small_class="drop",
+    parts="as_given",
+    train=0.6,
+    val=0.2,
+    test=0.2,
+    seed=42,
+)
+WORK = costs.Workload(
+    hops=2, max_hop=10, store_x=True, store_edges=True, epochs=200, threads=2, runs=3
+)
+
+NOTHING = Given()
 
 
-def _graph(edges: list[tuple[int, int]], x: Any, labels: list[int], given: Given = Given()) -> NodeGraph:  # noqa: B008
+def _graph(
+    edges: list[tuple[int, int]], x: Any, labels: list[int], given: Given = NOTHING
+) -> NodeGraph:
     source, target = np.array(edges, np.int64).reshape(-1, 2).T
     adjacency, _ = adjacency_from_edges(source, target, len(labels), "g")
     features = x if isinstance(x, CSR) else np.asarray(x, np.float32)
-    return NodeGraph("g", adjacency, features, np.array(labels, np.int64), tuple(f"c{i}" for i in range(max(labels) + 1)), (), given)
+    return NodeGraph(
+        "g",
+        adjacency,
+        features,
+        np.array(labels, np.int64),
+        tuple(f"c{i}" for i in range(max(labels) + 1)),
+        (),
+        given,
+    )
 
 
-def _big(labels: np.ndarray, given: Given = Given()) -> NodeGraph:  # noqa: B008
+def _big(labels: np.ndarray, given: Given = NOTHING) -> NodeGraph:
     rng = np.random.default_rng(0)
     n = len(labels)
-    edges = list(zip(rng.integers(0, n, 4 * n).tolist(), rng.integers(0, n, 4 * n).tolist(), strict=True))
+    edges = list(
+        zip(rng.integers(0, n, 4 * n).tolist(), rng.integers(0, n, 4 * n).tolist(), strict=True)
+    )
     return _graph(edges, rng.normal(size=(n, 3)), labels.tolist(), given)
 
 
@@ -36,7 +66,9 @@ def _found(graph: NodeGraph, **changes: Any) -> dict[str, advice.Finding]:
     params = dataclasses.replace(PARAMS, **changes)
     facts, codes = census.census(graph)
     stream = advice.split_facts(make_split(graph, Facts(False, None), params), codes)
-    found = advice.stream_findings(graph, stream, params) + advice.graph_findings(facts, params, False)
+    found = advice.stream_findings(graph, stream, params) + advice.graph_findings(
+        facts, params, False
+    )
     return {f.what: f for f in found}
 
 
@@ -48,29 +80,55 @@ def _one(found: dict[str, advice.Finding], words: str) -> advice.Finding:
 def test_edges_by_hand() -> None:
     graph = _graph([(0, 1), (1, 0), (1, 2), (3, 3)], np.ones((5, 1)), [0, 0, 1, 1, -1])
     facts = census.edge_facts(graph, symmetrise(graph.adjacency))
-    assert facts == {"stored": 4, "self_loops": 1, "symmetrised": 5, "one_way_share": pytest.approx(1 / 3), "isolated_nodes": 2,
-                     "mean_degree": pytest.approx(4 / 5)}
+    assert facts == {
+        "stored": 4,
+        "self_loops": 1,
+        "symmetrised": 5,
+        "one_way_share": pytest.approx(1 / 3),
+        "isolated_nodes": 2,
+        "mean_degree": pytest.approx(4 / 5),
+    }
 
 
 def test_homophily_by_hand() -> None:
-    both = symmetrise(_graph([(0, 1), (1, 2), (2, 3), (3, 3), (3, 4)], np.ones((5, 1)), [0, 0, 1, 1, -1]).adjacency)
+    both = symmetrise(
+        _graph(
+            [(0, 1), (1, 2), (2, 3), (3, 3), (3, 4)], np.ones((5, 1)), [0, 0, 1, 1, -1]
+        ).adjacency
+    )
     h = census.homophily(both, np.array([0, 0, 1, 1, -1]), 2)
-    assert (h["edges"], h["edge"], h["adjusted"]) == (6, pytest.approx(4 / 6), pytest.approx((4 / 6 - 1 / 2) / (1 / 2)))
+    assert (h["edges"], h["edge"], h["adjusted"]) == (
+        6,
+        pytest.approx(4 / 6),
+        pytest.approx((4 / 6 - 1 / 2) / (1 / 2)),
+    )
     assert census.homophily(both, np.array([0, 0, 0, 0, 0]), 1)["adjusted"] is None
     assert census.homophily(both, np.array([-1] * 5), 1)["edge"] is None
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_duplicates_and_empty_features(sparse: bool) -> None:
-    x: Any = np.array([[1, 0, 2], [1, 0, 2], [0, 0, 0], [0, 0, 0], [1, 0, 2], [3, 0, 0]], np.float32)
+    x: Any = np.array(
+        [[1, 0, 2], [1, 0, 2], [0, 0, 0], [0, 0, 0], [1, 0, 2], [3, 0, 0]], np.float32
+    )
     if sparse:
         import scipy.sparse as sp
 
         x = from_scipy(sp.csr_matrix(x))
     labels = np.array([0, 1, 0, 1, -1, 0])
     facts = census.feature_facts(x, census.row_codes(x), labels)
-    assert (facts["duplicate_nodes"], facts["duplicates_of_two_classes"], facts["empty_rows"], facts["empty_columns"]) == (3, 2, 2, 1)
-    assert (facts["filled"], facts["density"], facts["low"], facts["high"]) == (7, pytest.approx(7 / 18), 0.0, 3.0)
+    assert (
+        facts["duplicate_nodes"],
+        facts["duplicates_of_two_classes"],
+        facts["empty_rows"],
+        facts["empty_columns"],
+    ) == (3, 2, 2, 1)
+    assert (facts["filled"], facts["density"], facts["low"], facts["high"]) == (
+        7,
+        pytest.approx(7 / 18),
+        0.0,
+        3.0,
+    )
 
 
 def test_rows_without_stored_values_count_as_ones() -> None:
@@ -83,7 +141,9 @@ def test_rows_without_stored_values_count_as_ones() -> None:
 def test_what_is_lost_is_named_with_the_edit_that_keeps_it() -> None:
     labels = np.repeat(np.arange(6), [20, 20, 20, 20, 20, 1])
     found = _found(_big(labels))
-    small = _one(found, "1 class with fewer than 2 nodes left out (split.small_class: drop): c5 (1)")
+    small = _one(
+        found, "1 class with fewer than 2 nodes left out (split.small_class: drop): c5 (1)"
+    )
     over = _one(found, "1 class left over at the end and left out (split.odd_class: drop): c4 (20)")
     assert (small.level, over.level) == (advice.WARN, advice.WARN)
     assert over.changes == ("split.odd_class=merge_into_last",)
@@ -93,13 +153,18 @@ def test_what_is_lost_is_named_with_the_edit_that_keeps_it() -> None:
 def test_one_task_and_classes_without_test_nodes_are_named() -> None:
     found = _found(_big(np.repeat([0, 1], [30, 2])))
     assert _one(found, "one task only").changes == ()
-    assert "nothing but task-ID accuracy" in _one(found, "one task only").mend, "tasks of one class are no remedy"
+    assert "nothing but task-ID accuracy" in _one(found, "one task only").mend, (
+        "tasks of one class are no remedy"
+    )
     assert _one(found, "1 class without a test node").level == advice.WARN
     part = np.zeros(40, np.int8)
     part[:5] = 2
     stated = _found(_big(np.repeat([0, 1], 20), Given(part=part, arrival=np.array([0, 0]))))
     assert _one(stated, "one task only").changes == ()
-    assert _one(stated, "1 class without a test node, left out of the means over test: c1").mend == "set split.parts: drawn"
+    assert (
+        _one(stated, "1 class without a test node, left out of the means over test: c1").mend
+        == "set split.parts: drawn"
+    )
     assert _one(stated, "2 classes without a val node").level == advice.NOTE
 
 
@@ -111,7 +176,9 @@ def test_times_scales_and_twins_are_named() -> None:
     same = dataclasses.replace(timed, features=np.full((40, 2), 1000, np.float32))
     found = _found(same)
     assert "precompute.feature_norm: row" in _one(found, "features run from 1000 to 1000").mend
-    assert _one(found, "8 of 8 test nodes have the features of a training node").level == advice.WARN
+    assert (
+        _one(found, "8 of 8 test nodes have the features of a training node").level == advice.WARN
+    )
 
 
 def test_estimates_grow_with_what_they_count_and_room_is_checked() -> None:
@@ -120,7 +187,12 @@ def test_estimates_grow_with_what_they_count_and_room_is_checked() -> None:
     stream = advice.split_facts(make_split(graph, Facts(False, None), PARAMS), codes)
 
     def priced(work: costs.Workload) -> dict[str, Any]:
-        return {c["stage"]: c for c in advice.estimate(stream, facts["features"], graph.num_nodes, work, costs.REFERENCE)}
+        return {
+            c["stage"]: c
+            for c in advice.estimate(
+                stream, facts["features"], graph.num_nodes, work, costs.REFERENCE
+            )
+        }
 
     made, less = priced(WORK), priced(dataclasses.replace(WORK, store_x=False, epochs=100))
     assert made["train"]["times"] == 3

@@ -35,7 +35,9 @@ def test_a_graph_of_the_folders_own_is_a_dependency_of_what_reads_it() -> None:
     for name, stage in own.items():
         more = [d for d in stage.get("deps", []) if d not in plain[name].get("deps", [])]
         assert more == (["data/${item.dataset}.h5"] if name in ("split", "precompute") else [])
-        assert {k: v for k, v in stage.items() if k != "deps"} == {k: v for k, v in plain[name].items() if k != "deps"}
+        assert {k: v for k, v in stage.items() if k != "deps"} == {
+            k: v for k, v in plain[name].items() if k != "deps"
+        }
 
 
 def test_dvc_is_set_up_as_in_the_repository() -> None:
@@ -47,20 +49,35 @@ def test_dvc_is_set_up_as_in_the_repository() -> None:
 
 
 def test_params_keep_their_comments_and_take_the_values() -> None:
-    changes = {"run.datasets": "[shop]", "run.seeds": "[1, 2]", "train.lr": "1.0e-05", "infer.hops": "{0: 1, 2: 3}",
-               "methods.taam.rank": "7", "split.odd_class": "merge_into_last", "methods.ewc.fisher": "sample",
-               "precompute.store_x": "false"}
+    changes = {
+        "run.datasets": "[shop]",
+        "run.seeds": "[1, 2]",
+        "train.lr": "1.0e-05",
+        "infer.hops": "{0: 1, 2: 3}",
+        "methods.taam.rank": "7",
+        "split.odd_class": "merge_into_last",
+        "methods.ewc.fisher": "sample",
+        "precompute.store_x": "false",
+    }
     wanted = _packaged()
     for key, value in changes.items():
         set_value(wanted, f"{key}={value}")
     wanted["datasets"]["shop"] = {}
-    wanted["methods"]["nearest"] = {"k": 3, "metric": "cosine", "weights": [1, 2.5], "on": True, "off": None}
+    wanted["methods"]["nearest"] = {
+        "k": 3,
+        "metric": "cosine",
+        "weights": [1, 2.5],
+        "on": True,
+        "off": None,
+    }
     text = project.params_text(wanted)
     assert yaml.safe_load(text) == wanted
     before, after = PACKAGED.read_text(encoding="utf-8").splitlines(), text.splitlines()
     assert len(after) == len(before) + 2
     assert len([line for line in before if line not in after]) == len(changes)
-    assert [x.partition("  #")[2] for x in before if "  #" in x] == [x.partition("  #")[2] for x in after if "  #" in x]
+    assert [x.partition("  #")[2] for x in before if "  #" in x] == [
+        x.partition("  #")[2] for x in after if "  #" in x
+    ]
     lr = next(x for x in after if x.startswith("  lr: 1.0e-05"))
     assert lr.index("#") == next(x for x in before if x.startswith("  lr: 0.005")).index("#")
 
@@ -79,7 +96,9 @@ def test_files_are_written_all_or_none(tmp_path: Path) -> None:
     assert (folder / "dvc.yaml").read_text() == files["dvc.yaml"]
 
 
-def test_a_failure_in_the_middle_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_in_the_middle_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import os
 
     files = project.texts(_packaged(), [])
@@ -113,7 +132,9 @@ def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path, blocked: str) ->
         project.write(folder, project.texts(_packaged(), []), overwrite=True)
 
 
-def test_both_kinds_of_data_sets_in_one_folder_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_kinds_of_data_sets_in_one_folder_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "shop.h5").touch()

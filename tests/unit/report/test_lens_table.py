@@ -12,11 +12,33 @@ from taamctl.report import lens
 
 def written(path: Path, seed: int, lr: float, aa: float) -> Path:
     """Write a lens file with one cell."""
-    cell = {"protocol": "mixed", "part": "test", "router": "ridge", "unit": "node", "size": 0, "mode": "hard", "aa": aa, "aa_micro": aa,
-            "task_id_accuracy": 0.5}
-    path.write_text(json.dumps({"dataset": "d", "method": "m", "seed": seed, "title": "M", "profile": "", "scope": "all_seen",
-                                "memory_words": 1_500_000, "averaging": "balanced", "cells": [cell],
-                                "settings": {"train": {"train": {"lr": lr}, "seed": seed}}}))
+    cell = {
+        "protocol": "mixed",
+        "part": "test",
+        "router": "ridge",
+        "unit": "node",
+        "size": 0,
+        "mode": "hard",
+        "aa": aa,
+        "aa_micro": aa,
+        "task_id_accuracy": 0.5,
+    }
+    path.write_text(
+        json.dumps(
+            {
+                "dataset": "d",
+                "method": "m",
+                "seed": seed,
+                "title": "M",
+                "profile": "",
+                "scope": "all_seen",
+                "memory_words": 1_500_000,
+                "averaging": "balanced",
+                "cells": [cell],
+                "settings": {"train": {"train": {"lr": lr}, "seed": seed}},
+            }
+        )
+    )
     return path
 
 
@@ -32,4 +54,6 @@ def test_other_settings_stand_in_lines_of_their_own(tmp_path: Path) -> None:
     found = lens.rows([written(tmp_path / "a", 1, 0.1, 0.9), written(tmp_path / "b", 2, 0.2, 0.1)])
     _, lines = lens.table(found, 1)
     assert sorted(line[-2] for line in lines) == ["10.0 (50.0)", "90.0 (50.0)"]
-    assert len({line[1] for line in lines}) == 2 and all(line[1].startswith("m [") for line in lines)
+    assert len({line[1] for line in lines}) == 2 and all(
+        line[1].startswith("m [") for line in lines
+    )

@@ -17,7 +17,9 @@ from taamctl.runtime.params import PACKAGED, read
 
 
 @pytest.mark.parametrize("target", published.TARGETS)
-def test_every_row_names_a_method_of_ours_parameters_that_exist_and_entries_that_exist(target: str) -> None:
+def test_every_row_names_a_method_of_ours_parameters_that_exist_and_entries_that_exist(
+    target: str,
+) -> None:
     names = set()
     for row in published.rows(target):
         registry.require("taamctl.methods", row.method)
@@ -35,29 +37,62 @@ def test_spot_checks_against_the_printed_tables() -> None:
     assert main["TAAM"].cells["photo", "aa"] == Printed(96.2, 0.4)
     assert main["TPP"].cells["computer", "af"] == Printed(46.2)
     assert main["Joint"].cells["computer", "aa"] == Printed(94.9, 0.1)
-    assert ("computer", "af") not in main["Joint"].cells, "AF of Joint is not defined and not printed"
+    assert ("computer", "af") not in main["Joint"].cells, (
+        "AF of Joint is not defined and not printed"
+    )
     average = sum(main["TAAM"].cells[d, "aa"].value for d in published.datasets()) / 8
     assert average == pytest.approx(92.9, abs=0.05), "the printed average"
-    for row, printed in (("Finetuning", 13.6), ("LwF", 12.6), ("MAS", 13.3), ("TWP", 15.0), ("ER-GNN", 56.7), ("SSM", 61.9),
-                         ("PDGNNs", 71.9), ("DeLoMe", 45.2), ("TPP", 64.3), ("Joint", 76.8), ("Oracle", 93.6)):
-        assert sum(main[row].cells[d, "aa"].value for d in published.datasets()) / 8 == pytest.approx(printed, abs=0.051), row
+    for row, printed in (
+        ("Finetuning", 13.6),
+        ("LwF", 12.6),
+        ("MAS", 13.3),
+        ("TWP", 15.0),
+        ("ER-GNN", 56.7),
+        ("SSM", 61.9),
+        ("PDGNNs", 71.9),
+        ("DeLoMe", 45.2),
+        ("TPP", 64.3),
+        ("Joint", 76.8),
+        ("Oracle", 93.6),
+    ):
+        assert sum(
+            main[row].cells[d, "aa"].value for d in published.datasets()
+        ) / 8 == pytest.approx(printed, abs=0.051), row
     ablation = {r.row: r for r in published.rows("ablation")}
-    for row, printed in (("w/o Task-Aware", 13.0), ("w/o NSMs", 17.8), ("w/o Unified Cls", 92.6), ("w/o LoRA (TAAM-L)", 93.2)):
-        assert sum(ablation[row].cells[d, "aa"].value for d in published.datasets()) / 8 == pytest.approx(printed, abs=0.051), row
+    for row, printed in (
+        ("w/o Task-Aware", 13.0),
+        ("w/o NSMs", 17.8),
+        ("w/o Unified Cls", 92.6),
+        ("w/o LoRA (TAAM-L)", 93.2),
+    ):
+        assert sum(
+            ablation[row].cells[d, "aa"].value for d in published.datasets()
+        ) / 8 == pytest.approx(printed, abs=0.051), row
 
 
-@pytest.mark.parametrize(("printed", "ours", "std", "metric", "entry", "verdict"), [
-    (Printed(96.2, 0.4), 94.3, 0.0, "aa", None, "reproduced"),
-    (Printed(96.2, 0.4), 94.1, 0.0, "aa", None, "not reproduced"),
-    (Printed(96.2, 0.4), 94.1, 0.0, "aa", 3, "explained"),
-    (Printed(30.6, 7.2), 26.0, 3.0, "aa", None, "reproduced"),
-    (Printed(49.8, 27.0), 60.0, 0.0, "aa", None, "not reproduced"),
-    (Printed(30.6, 7.2), None, 0.0, "aa", None, "not defined"),
-    (Printed(30.6, 7.2), float("nan"), 0.0, "aa", None, "not defined"),
-    (None, 50.0, 0.0, "aa", 3, "not printed"),
-    (Printed(0.02, 0, 2), 0.0185, 0.0, "cost", None, "reproduced"),
-    (Printed(3.0861, 0, 4), 3.0863, 0.0, "cost", None, "not reproduced")])
-def test_verdicts(printed: Printed | None, ours: float | None, std: float, metric: str, entry: int | None, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("printed", "ours", "std", "metric", "entry", "verdict"),
+    [
+        (Printed(96.2, 0.4), 94.3, 0.0, "aa", None, "reproduced"),
+        (Printed(96.2, 0.4), 94.1, 0.0, "aa", None, "not reproduced"),
+        (Printed(96.2, 0.4), 94.1, 0.0, "aa", 3, "explained"),
+        (Printed(30.6, 7.2), 26.0, 3.0, "aa", None, "reproduced"),
+        (Printed(49.8, 27.0), 60.0, 0.0, "aa", None, "not reproduced"),
+        (Printed(30.6, 7.2), None, 0.0, "aa", None, "not defined"),
+        (Printed(30.6, 7.2), float("nan"), 0.0, "aa", None, "not defined"),
+        (None, 50.0, 0.0, "aa", 3, "not printed"),
+        (Printed(0.02, 0, 2), 0.0185, 0.0, "cost", None, "reproduced"),
+        (Printed(3.0861, 0, 4), 3.0863, 0.0, "cost", None, "not reproduced"),
+    ],
+)
+def test_verdicts(
+    printed: Printed | None,
+    ours: float | None,
+    std: float,
+    metric: str,
+    entry: int | None,
+    verdict: str,
+) -> None:
     assert published.verdict(printed, ours, std, metric, entry) == verdict
 
 
@@ -80,8 +115,10 @@ def test_a_change_borrows_what_it_leaves_as_it_is() -> None:
     deep = reproduce.layout_of(root, ["methods.taam.rank=8"])
     shallow = reproduce.layout_of(root, ["infer.metric=euclid"])
     both = reproduce.layout_of(root, ["methods.taam.rank=8", "infer.metric=euclid"])
-    where = {name: [layout.file(s, "photo", "taam", 1) for s in ("precompute", "train", "infer")]
-             for name, layout in (("plain", plain), ("deep", deep), ("shallow", shallow), ("both", both))}
+    where = {
+        name: [layout.file(s, "photo", "taam", 1) for s in ("precompute", "train", "infer")]
+        for name, layout in (("plain", plain), ("deep", deep), ("shallow", shallow), ("both", both))
+    }
     assert where["deep"][0] == where["plain"][0]
     assert where["deep"][1] != where["plain"][1]
     assert where["shallow"][:2] == where["plain"][:2]
@@ -90,14 +127,44 @@ def test_a_change_borrows_what_it_leaves_as_it_is() -> None:
     assert len({w[2] for w in where.values()}) == 4
 
 
-RECORD = {"table": "main", "row": "A & B_1", "dataset": "photo", "metric": "af", "paper": 38.6, "paper_std": 0.0, "ours": 98.64,
-          "ours_std": 0.25, "difference": 60.04, "verdict": "explained", "explanation": "[20] AF: why.", "legacy_af": 60.1,
-          "method": "finetune", "set": [], "seeds": [1, 2]}
+RECORD = {
+    "table": "main",
+    "row": "A & B_1",
+    "dataset": "photo",
+    "metric": "af",
+    "paper": 38.6,
+    "paper_std": 0.0,
+    "ours": 98.64,
+    "ours_std": 0.25,
+    "difference": 60.04,
+    "verdict": "explained",
+    "explanation": "[20] AF: why.",
+    "legacy_af": 60.1,
+    "method": "finetune",
+    "set": [],
+    "seeds": [1, 2],
+}
 
 
 def test_cells_tables_and_latex() -> None:
-    assert reproduction.cells(RECORD) == ("A & B_1", "photo", "AF %", "38.6", "98.6 ± 0.2 (legacy 60.1)", "+60.0", "explained [20]")
-    missing = {**RECORD, "dataset": "reddit", "ours": None, "difference": None, "verdict": "no data", "explanation": "", "legacy_af": None}
+    assert reproduction.cells(RECORD) == (
+        "A & B_1",
+        "photo",
+        "AF %",
+        "38.6",
+        "98.6 ± 0.2 (legacy 60.1)",
+        "+60.0",
+        "explained [20]",
+    )
+    missing = {
+        **RECORD,
+        "dataset": "reddit",
+        "ours": None,
+        "difference": None,
+        "verdict": "no data",
+        "explanation": "",
+        "legacy_af": None,
+    }
     records = [RECORD, missing]
     lines = reproduction.conditions("main", records, ["protocol."])
     assert any("no data: reddit" in line for line in lines)
@@ -116,8 +183,17 @@ def test_cells_tables_and_latex() -> None:
 
 def test_a_printed_af_that_the_legacy_one_meets_is_explained_by_it() -> None:
     row = next(r for r in published.rows("main") if r.row == "Finetuning")
-    assert reproduce._record(row, "photo", "af", 94.7, 0.5, legacy=(36.6, 0.5))["verdict"] == "explained"
-    assert reproduce._record(row, "photo", "af", 94.7, 0.5, legacy=(60.0, 0.5))["verdict"] == "not reproduced"
-    assert reproduce._record(row, "photo", "af", 38.0, 0.5, legacy=(60.0, 0.5))["verdict"] == "reproduced"
+    assert (
+        reproduce._record(row, "photo", "af", 94.7, 0.5, legacy=(36.6, 0.5))["verdict"]
+        == "explained"
+    )
+    assert (
+        reproduce._record(row, "photo", "af", 94.7, 0.5, legacy=(60.0, 0.5))["verdict"]
+        == "not reproduced"
+    )
+    assert (
+        reproduce._record(row, "photo", "af", 38.0, 0.5, legacy=(60.0, 0.5))["verdict"]
+        == "reproduced"
+    )
     assert reproduce._record(row, "photo", "af", None, 0.0)["verdict"] == "not defined"
     assert reproduce._record(row, "photo", "af", None, 0.0, missing=True)["verdict"] == "no data"

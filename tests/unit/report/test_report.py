@@ -10,17 +10,38 @@ from taamctl.report import collect, figure_data, figures, render
 
 
 def _run(seed: int, aa: float, af: float | None = 0.0) -> dict:
-    return {"dataset": "d", "method": "m", "title": "M", "profile": "release", "seed": seed, "part": "test", "scope": "up_to_task",
-            "averaging": "balanced", "unit": "graph", "protocol": "grouped", "split": "60/20/20", "aa": aa, "af": af,
-            "bwt": None if af is None else -af, "legacy_af": 0.0, "task_id_grid": {},
-            "aa_curve": [aa], "matrix": [[aa, None], [aa, aa]], "aa_by_scope": dict.fromkeys(("all_seen", "up_to_task", "task_only"), aa),
-            "task_id_kind": "inferred", "task_id_accuracy": 1.0, "task_id": "amp/cosine",
-            "parameters": {"extra_paper": 1234567, "extra_full": 2}, "flags": [],
-            "settings": {"train": {"train": {"lr": 0.1, "device": "cpu"}}}, "sha256": f"{seed}" * 20}
+    return {
+        "dataset": "d",
+        "method": "m",
+        "title": "M",
+        "profile": "release",
+        "seed": seed,
+        "part": "test",
+        "scope": "up_to_task",
+        "averaging": "balanced",
+        "unit": "graph",
+        "protocol": "grouped",
+        "split": "60/20/20",
+        "aa": aa,
+        "af": af,
+        "bwt": None if af is None else -af,
+        "legacy_af": 0.0,
+        "task_id_grid": {},
+        "aa_curve": [aa],
+        "matrix": [[aa, None], [aa, aa]],
+        "aa_by_scope": dict.fromkeys(("all_seen", "up_to_task", "task_only"), aa),
+        "task_id_kind": "inferred",
+        "task_id_accuracy": 1.0,
+        "task_id": "amp/cosine",
+        "parameters": {"extra_paper": 1234567, "extra_full": 2},
+        "flags": [],
+        "settings": {"train": {"train": {"lr": 0.1, "device": "cpu"}}},
+        "sha256": f"{seed}" * 20,
+    }
 
 
 def test_seeds_are_gathered_as_mean_and_population_deviation() -> None:
-    row, = collect.over_seeds([_run(1, 0.9), _run(2, 0.8)])
+    (row,) = collect.over_seeds([_run(1, 0.9), _run(2, 0.8)])
     assert row["seeds"] == [1, 2]
     assert row["aa"] == pytest.approx(0.85)
     assert row["aa_std"] == pytest.approx(0.05)
@@ -29,23 +50,32 @@ def test_seeds_are_gathered_as_mean_and_population_deviation() -> None:
 
 
 def test_a_missing_value_stays_missing() -> None:
-    row, = collect.over_seeds([_run(1, 0.9, None), _run(2, 0.8, None)])
+    (row,) = collect.over_seeds([_run(1, 0.9, None), _run(2, 0.8, None)])
     assert row["af"] is None
     assert render.cells(row, 1)[3] == "–"
     assert any("not defined" in line for line in render.conditions([row]))
 
 
-@pytest.mark.parametrize(("mean", "std", "text"), [(0.96234, 0.004, "96.2 ± 0.4"), (0.5, None, "50.0"), (None, None, "–"),
-                                                   (-0.0, None, "0.0"),
-                                                   (-0.00001, None, "0.0"), (-0.0004, None, "0.0"),
-                                                   (-0.0006, None, "-0.1"), (-0.02, None, "-2.0")])
+@pytest.mark.parametrize(
+    ("mean", "std", "text"),
+    [
+        (0.96234, 0.004, "96.2 ± 0.4"),
+        (0.5, None, "50.0"),
+        (None, None, "–"),
+        (-0.0, None, "0.0"),
+        (-0.00001, None, "0.0"),
+        (-0.0004, None, "0.0"),
+        (-0.0006, None, "-0.1"),
+        (-0.02, None, "-2.0"),
+    ],
+)
 def test_per_cent(mean: float | None, std: float | None, text: str) -> None:
     assert render.percent(mean, std, 1) == text
 
 
 def test_csv_keeps_unrounded_fractions() -> None:
     rows = collect.over_seeds([_run(1, 1 / 3)])
-    read, = csv.DictReader(io.StringIO(render.comma_separated(rows)))
+    (read,) = csv.DictReader(io.StringIO(render.comma_separated(rows)))
     assert float(read["aa"]) == 1 / 3
     assert read["protocol"] == "grouped"
     assert read["extra_paper"] == "1234567"
@@ -54,15 +84,22 @@ def test_csv_keeps_unrounded_fractions() -> None:
 def test_markdown_names_conditions_and_the_command() -> None:
     text = render.markdown(collect.over_seeds([_run(1, 0.9), _run(2, 0.8)]), 1)
     assert "| d | m (release) | 85.0 ± 5.0 | 0.0 ± 0.0 | 100.0 ± 0.0 |" in text
-    for words in ("balanced", "grouped protocol", "per graph", "60/20/20",
-                  "taamctl run --dataset d --method m --seed 1 --seed 2 --set 'train.lr=0.1'`"):
+    for words in (
+        "balanced",
+        "grouped protocol",
+        "per graph",
+        "60/20/20",
+        "taamctl run --dataset d --method m --seed 1 --seed 2 --set 'train.lr=0.1'`",
+    ):
         assert words in text, words
 
 
 @pytest.mark.parametrize("kind", figure_data.KINDS)
 def test_pictures_repeat_byte_for_byte(kind: str) -> None:
     runs = [{**run, "aa_curve": [run["aa"]] * 2} for run in (_run(1, 0.9), _run(2, 0.8))]
-    evidence = figure_data.Evidence(collect.over_seeds(runs), {r["sha256"]: r for r in runs}, {r["sha256"]: 1.5 for r in runs})
+    evidence = figure_data.Evidence(
+        collect.over_seeds(runs), {r["sha256"]: r for r in runs}, {r["sha256"]: 1.5 for r in runs}
+    )
     first, second = (figures.draw(kind, evidence) for _ in range(2))
     assert first == second
     assert first.png[:4] == b"\x89PNG"
@@ -73,20 +110,32 @@ def test_runs_with_different_settings_are_never_averaged() -> None:
     other = {**_run(2, 0.8), "settings": {"train": {"train": {"lr": 0.2, "device": "cpu"}}}}
     rows = collect.over_seeds([_run(1, 0.9), other])
     assert [r["seeds"] for r in rows] == [[1], [2]]
-    assert "d m: rows differ, top to bottom, in train.train.lr: 0.1, 0.2." in render.conditions(rows)
+    assert "d m: rows differ, top to bottom, in train.train.lr: 0.1, 0.2." in render.conditions(
+        rows
+    )
 
 
 def test_the_same_run_counts_once_and_a_contradiction_is_refused() -> None:
-    row, = collect.over_seeds([_run(1, 0.9), _run(1, 0.9)])
+    (row,) = collect.over_seeds([_run(1, 0.9), _run(1, 0.9)])
     assert row["seeds"] == [1]
     with pytest.raises(TaamctlError, match="two different results of d m seed 1"):
         collect.over_seeds([_run(1, 0.9), {**_run(1, 0.8), "sha256": "other"}])
 
 
 def test_the_command_names_every_changed_parameter() -> None:
-    row, = collect.over_seeds([_run(1, 0.9)])
+    (row,) = collect.over_seeds([_run(1, 0.9)])
     row["method"], row["dataset"] = "taam", "synthetic"
-    row["settings"] = {"dataset": {"noise": 0.5}, "infer": {"hops": {"0": 1.0}, "alpha": 0.1},
-                       "precompute": {"feature_norm": "none", "hops": 2},
-                       "train": {"train": {"lr": 0.005, "device": "cuda"}, "method": {"profile": "text", "rank": 4}}}
-    assert render.changes(row) == ["infer.hops={0: 1.0}", "datasets.synthetic.noise=0.5", "methods.taam.profile=text"]
+    row["settings"] = {
+        "dataset": {"noise": 0.5},
+        "infer": {"hops": {"0": 1.0}, "alpha": 0.1},
+        "precompute": {"feature_norm": "none", "hops": 2},
+        "train": {
+            "train": {"lr": 0.005, "device": "cuda"},
+            "method": {"profile": "text", "rank": 4},
+        },
+    }
+    assert render.changes(row) == [
+        "infer.hops={0: 1.0}",
+        "datasets.synthetic.noise=0.5",
+        "methods.taam.profile=text",
+    ]

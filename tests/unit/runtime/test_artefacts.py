@@ -74,9 +74,17 @@ def test_entries_follow_the_table(tmp_path: Path) -> None:
     assert not (tmp_path / "a.h5").exists()
 
 
-@pytest.mark.parametrize(("damage", "message"), [("truncate", "is broken"), ("unmark", "is incomplete"),
-                                                 ("flip", "does not match its checksum"),
-                                                 ("text", "is broken"), ("version", "schema version 99"), ("missing", "no file")])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("truncate", "is broken"),
+        ("unmark", "is incomplete"),
+        ("flip", "does not match its checksum"),
+        ("text", "is broken"),
+        ("version", "schema version 99"),
+        ("missing", "no file"),
+    ],
+)
 def test_damage_is_noticed(tmp_path: Path, damage: str, message: str) -> None:
     path = _made(tmp_path)
     if damage == "truncate":
@@ -91,7 +99,9 @@ def test_damage_is_noticed(tmp_path: Path, damage: str, message: str) -> None:
         path.write_bytes(bytes(data))
     else:
         with h5py.File(path, "r+") as raw:
-            raw.attrs.modify("complete", False) if damage == "unmark" else raw.attrs.modify("schema_version", 99)
+            raw.attrs.modify("complete", False) if damage == "unmark" else raw.attrs.modify(
+                "schema_version", 99
+            )
 
     def read() -> None:
         with artefacts.Artefact(path, "train", "taamctl train") as artefact:
@@ -108,9 +118,17 @@ def test_another_kind_is_refused(tmp_path: Path) -> None:
         artefacts.Artefact(_made(tmp_path), "split")
 
 
-@pytest.mark.parametrize(("code", "message"), [(errno.ENOSPC, "no space left"), (errno.EACCES, "Permission denied"),
-                                              (errno.EROFS, "Read-only")])
-def test_system_errors_become_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, message: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (errno.ENOSPC, "no space left"),
+        (errno.EACCES, "Permission denied"),
+        (errno.EROFS, "Read-only"),
+    ],
+)
+def test_system_errors_become_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, message: str
+) -> None:
     def refuse(*_: Any) -> None:
         raise OSError(code, os.strerror(code))
 
@@ -122,7 +140,10 @@ def test_system_errors_become_one_line(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_json_is_strict(tmp_path: Path) -> None:
-    artefacts.write_json(tmp_path / "a.json", {"x": np.float64("nan"), "y": np.array([1.0, np.inf]), 3: (np.int64(1),)})
+    artefacts.write_json(
+        tmp_path / "a.json",
+        {"x": np.float64("nan"), "y": np.array([1.0, np.inf]), 3: (np.int64(1),)},
+    )
     assert artefacts.read_json(tmp_path / "a.json") == {"x": None, "y": [1.0, None], "3": [1]}
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(TaamctlError, match="no valid JSON"):
@@ -141,14 +162,20 @@ def test_every_schema_entry_is_documented() -> None:
         for path, entry in kind.entries.items():
             assert entry.doc, path
             assert entry.dims, path
-    assert schema.entry_of("precompute", "tasks/17/val/H") is schema.KINDS["precompute"].entries["tasks/{task}/{part}/H"]
+    assert (
+        schema.entry_of("precompute", "tasks/17/val/H")
+        is schema.KINDS["precompute"].entries["tasks/{task}/{part}/H"]
+    )
     assert schema.entry_of("precompute", "tasks/17/val/Q") is None
 
 
 def test_a_lock_names_its_owner_and_is_free_afterwards(tmp_path: Path) -> None:
     told: list[str] = []
-    with lock.writing(tmp_path / "a.h5", wait=True, tell=told.append), pytest.raises(TaamctlError, match=f"process {os.getpid()} on"), \
-            lock.writing(tmp_path / "a.h5", wait=False, tell=told.append):
+    with (
+        lock.writing(tmp_path / "a.h5", wait=True, tell=told.append),
+        pytest.raises(TaamctlError, match=f"process {os.getpid()} on"),
+        lock.writing(tmp_path / "a.h5", wait=False, tell=told.append),
+    ):
         pass
     with lock.writing(tmp_path / "a.h5", wait=False, tell=told.append):
         assert not told
@@ -184,14 +211,24 @@ def test_a_stamp_spares_reading_until_the_file_changes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", [(0, 3), (5, 3), (300, 1024), (1_000, 700), (700_001,)])
 @pytest.mark.parametrize("cut", [1_000_000, 333, 64])
-def test_rows_in_slices_give_the_bytes_of_the_whole_array(tmp_path: Path, shape: tuple[int, ...], cut: int) -> None:
+def test_rows_in_slices_give_the_bytes_of_the_whole_array(
+    tmp_path: Path, shape: tuple[int, ...], cut: int
+) -> None:
     where = "tasks/00/train/H" if len(shape) == 2 else "tasks/00/train/x_data"
     x = np.random.default_rng(0).random(shape).astype(np.float32)
-    slices = Slices(shape, lambda: (x[low:low + cut] for low in range(0, len(x), cut)))
+    slices = Slices(shape, lambda: (x[low : low + cut] for low in range(0, len(x), cut)))
     files = []
     for name, values in (("whole", x), ("slices", slices)):
-        artefacts.create(tmp_path / name, "precompute", {}, lambda w, v=values: [w.put("tasks/00/train/y", [1]), w.put(where, v),
-                                                                                w.put("tasks/00/val/y", [2])])
+        artefacts.create(
+            tmp_path / name,
+            "precompute",
+            {},
+            lambda w, v=values: [
+                w.put("tasks/00/train/y", [1]),
+                w.put(where, v),
+                w.put("tasks/00/val/y", [2]),
+            ],
+        )
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1]
     with artefacts.Artefact(tmp_path / "slices") as made:
@@ -203,10 +240,18 @@ def test_rows_in_slices_give_the_bytes_of_the_whole_array(tmp_path: Path, shape:
 def test_slices_of_another_number_of_rows_are_refused_and_leave_nothing(tmp_path: Path) -> None:
     for rows in (1_999, 2_001):
         with pytest.raises((ValueError, TypeError), match="should have 2000 rows|broadcast"):
-            artefacts.create(tmp_path / "x", "precompute", {}, lambda w, n=rows: w.put_rows("tasks/00/train/H", (2_000, 300),
-                                                                                          [np.zeros((n, 300), np.float32)]))
+            artefacts.create(
+                tmp_path / "x",
+                "precompute",
+                {},
+                lambda w, n=rows: w.put_rows(
+                    "tasks/00/train/H", (2_000, 300), [np.zeros((n, 300), np.float32)]
+                ),
+            )
     with pytest.raises(ValueError, match="no entry loss"):
-        artefacts.create(tmp_path / "x", "precompute", {}, lambda w: w.put_rows("loss", (1,), [np.zeros(1)]))
+        artefacts.create(
+            tmp_path / "x", "precompute", {}, lambda w: w.put_rows("loss", (1,), [np.zeros(1)])
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -218,5 +263,8 @@ def test_damage_is_found_without_reading_the_array_at_once(tmp_path: Path) -> No
     at = data.rindex(value)
     data[at] ^= 1
     path.write_bytes(data)
-    with artefacts.Artefact(path) as made, pytest.raises(TaamctlError, match="stages/00/w does not match its checksum"):
+    with (
+        artefacts.Artefact(path) as made,
+        pytest.raises(TaamctlError, match="stages/00/w does not match its checksum"),
+    ):
         made.verify("stages/00/w")

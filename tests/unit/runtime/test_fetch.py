@@ -52,7 +52,11 @@ def server() -> Iterator[Server]:
             state.ranges.append(asked)
             if self.path == "/gone":
                 return self.send_error(404)
-            start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and state.honours_range else 0
+            start = (
+                int(asked.removeprefix("bytes=").rstrip("-"))
+                if asked and state.honours_range
+                else 0
+            )
             if start >= len(state.body) and start:
                 self.send_response(416)
                 self.send_header("Content-Range", f"bytes */{len(state.body)}")
@@ -60,10 +64,12 @@ def server() -> Iterator[Server]:
             start += state.shift
             self.send_response(206 if asked and state.honours_range else 200)
             if asked and state.honours_range:
-                self.send_header("Content-Range", f"bytes {start}-{len(state.body) - 1}/{len(state.body)}")
+                self.send_header(
+                    "Content-Range", f"bytes {start}-{len(state.body) - 1}/{len(state.body)}"
+                )
             self.send_header("Content-Length", str(len(state.body) - start))
             self.end_headers()
-            self.wfile.write(state.body[start:state.cut])
+            self.wfile.write(state.body[start : state.cut])
 
         def log_message(self, format: str, *args: object) -> None:
             pass
@@ -118,7 +124,9 @@ def test_published_checksum_needs_no_record(server: Server, tmp_path: Path) -> N
 
 def test_interrupted_download_is_continued(server: Server, tmp_path: Path) -> None:
     server.cut = 1000
-    with pytest.raises(TaamctlError, match=f"the connection ended after 1,000 of {len(BODY):,} bytes") as error:
+    with pytest.raises(
+        TaamctlError, match=f"the connection ended after 1,000 of {len(BODY):,} bytes"
+    ) as error:
         raw.fetch([File("file.zip", server.url, DIGEST)], tmp_path)
     assert f"put file.zip into {tmp_path}" in error.value.hint
     assert visible(tmp_path) == {"file.zip.part"}
@@ -157,7 +165,9 @@ def test_wrong_range_is_refused(server: Server, tmp_path: Path) -> None:
 
 
 def test_wrong_published_checksum(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(TaamctlError, match=f"sha256 is {DIGEST}, but the published one is {'0' * 64}"):
+    with pytest.raises(
+        TaamctlError, match=f"sha256 is {DIGEST}, but the published one is {'0' * 64}"
+    ):
         raw.fetch([File("file.zip", server.url, "0" * 64)], tmp_path)
     assert visible(tmp_path) == set()
 
@@ -166,7 +176,9 @@ def test_later_download_must_match_the_first(server: Server, tmp_path: Path) -> 
     raw.fetch([File("file.zip", server.url)], tmp_path)
     (tmp_path / "file.zip").unlink()
     server.body = BODY[::-1]
-    with pytest.raises(TaamctlError, match=f"the one recorded in .*file.zip.sha256 is {DIGEST}") as error:
+    with pytest.raises(
+        TaamctlError, match=f"the one recorded in .*file.zip.sha256 is {DIGEST}"
+    ) as error:
         raw.fetch([File("file.zip", server.url)], tmp_path)
     assert "delete" in error.value.hint
     assert visible(tmp_path) == {"file.zip.sha256"}
@@ -178,7 +190,9 @@ def test_missing_on_the_server(server: Server, tmp_path: Path) -> None:
 
 
 def test_nobody_answers(tmp_path: Path) -> None:
-    with pytest.raises(TaamctlError, match="cannot download http://127.0.0.1:9/x.npz: .*refused") as error:
+    with pytest.raises(
+        TaamctlError, match="cannot download http://127.0.0.1:9/x.npz: .*refused"
+    ) as error:
         raw.fetch([File("x.npz", "http://127.0.0.1:9/x.npz")], tmp_path / "photo", timeout=5)
     assert f"put x.npz into {tmp_path / 'photo'} by hand" in error.value.hint
 
@@ -211,7 +225,14 @@ def test_data_root_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 
 def test_places_order() -> None:
-    assert raw.places(("a", ""), ("x", "y"), ("z.zip",)) == ("a/x", "a/y", "x", "y", "z.zip::x", "z.zip::y")
+    assert raw.places(("a", ""), ("x", "y"), ("z.zip",)) == (
+        "a/x",
+        "a/y",
+        "x",
+        "y",
+        "z.zip::x",
+        "z.zip::y",
+    )
 
 
 def zip_with(path: Path, **members: bytes) -> Path:

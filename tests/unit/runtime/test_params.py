@@ -27,10 +27,15 @@ def test_all_faults_are_reported_in_one_message() -> None:
         check("p.yaml", tree, {})
     text = caught.value.message
     assert text.startswith("p.yaml: 7 faults")
-    for line in ("train.epochs: 0 must be >= 1", "train.lr: 'fast' is no finite number",
-                 "train.devise: unknown key; did you mean device?", "split.seed: missing",
-                 "'cosin' is not one of as_published, cosine, euclid; did you mean cosine?",
-                 "methods.tamm: unknown key; did you mean taam?", "optimiser: unknown key"):
+    for line in (
+        "train.epochs: 0 must be >= 1",
+        "train.lr: 'fast' is no finite number",
+        "train.devise: unknown key; did you mean device?",
+        "split.seed: missing",
+        "'cosin' is not one of as_published, cosine, euclid; did you mean cosine?",
+        "methods.tamm: unknown key; did you mean taam?",
+        "optimiser: unknown key",
+    ):
         assert line in text, line
 
 
@@ -40,10 +45,21 @@ def test_equal_parameters_have_one_canonical_text() -> None:
     second = bind(TrainParams, {**base["train"], "lr": 1.0}, "train", [])
     assert canonical_json(first) == canonical_json(second)
     same = ({0: 1, 2: 1}, {2: 1.0, 0: 1}, [0, 2], [2, 0])
-    assert len({canonical_json(bind(InferParams, {**base["infer"], "hops": h}, "infer", [])) for h in same}) == 1
+    assert (
+        len(
+            {
+                canonical_json(bind(InferParams, {**base["infer"], "hops": h}, "infer", []))
+                for h in same
+            }
+        )
+        == 1
+    )
 
 
-@pytest.mark.parametrize(("value", "ok"), [(5, True), (5.0, True), (5.5, False), (True, False), ("5", False), (None, False)])
+@pytest.mark.parametrize(
+    ("value", "ok"),
+    [(5, True), (5.0, True), (5.5, False), (True, False), ("5", False), (None, False)],
+)
 def test_whole_numbers(value: object, ok: bool) -> None:
     faults: list[str] = []
     bind(TrainParams, {**read(PACKAGED)["train"], "epochs": value}, "train", faults)
@@ -74,7 +90,10 @@ def test_overrides_are_yaml_and_must_name_a_key() -> None:
         read(PACKAGED, ["train.lr"])
 
 
-@pytest.mark.parametrize(("text", "message"), [("a: [", "no valid YAML"), ("- 1\n- 2\n", "no mapping of sections"), ("", "no mapping")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a: [", "no valid YAML"), ("- 1\n- 2\n", "no mapping of sections"), ("", "no mapping")],
+)
 def test_broken_files(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "params.yaml"
     file.write_text(text)
@@ -104,7 +123,10 @@ def test_parameters_come_back_from_what_an_artefact_records() -> None:
 
 def test_what_another_version_recorded_is_named() -> None:
     older = {k: v for k, v in read(PACKAGED)["infer"].items() if k != "alpha"}
-    with pytest.raises(TaamctlError, match="x.h5 was made by another version, with other parameters: recorded.alpha: missing") as caught:
+    with pytest.raises(
+        TaamctlError,
+        match="x.h5 was made by another version, with other parameters: recorded.alpha: missing",
+    ) as caught:
         recorded(InferParams, older, Path("x.h5"), "taamctl infer")
     assert caught.value.hint == "make it again with: taamctl infer"
     assert recorded(None, {}, Path("x.h5"), "") is None

@@ -18,9 +18,23 @@ from taamctl.stream.params import SplitParams
 from taamctl.stream.parts import group_nodes, split_class
 from taamctl.stream.plan import Facts, Split, make_split
 
-PARAMS = SplitParams(node_order="file", symmetrize="as_released", unlabelled="as_released", tasks="as_given", class_order="natural",
-                     order_seed=0, classes_per_task=2, odd_class="drop", min_class_size=2, small_class="drop", parts="as_given", train=0.6,
-                     val=0.2, test=0.2, seed=42)
+PARAMS = SplitParams(
+    node_order="file",
+    symmetrize="as_released",
+    unlabelled="as_released",
+    tasks="as_given",
+    class_order="natural",
+    order_seed=0,
+    classes_per_task=2,
+    odd_class="drop",
+    min_class_size=2,
+    small_class="drop",
+    parts="as_given",
+    train=0.6,
+    val=0.2,
+    test=0.2,
+    seed=42,
+)
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 10, 99, 100, 101, 264, 1000])
@@ -28,9 +42,13 @@ PARAMS = SplitParams(node_order="file", symmetrize="as_released", unlabelled="as
 def test_split_equals_two_calls_of_scikit_learn(n: int, seed: int) -> None:
     ids = np.arange(n) * 3 + 1
     train, val, test = split_class(ids, dataclasses.replace(PARAMS, seed=seed))
-    want_train, rest = train_test_split(ids, train_size=max(1, int(n * (1 - 0.4))), random_state=seed)
+    want_train, rest = train_test_split(
+        ids, train_size=max(1, int(n * (1 - 0.4))), random_state=seed
+    )
     want_val, want_test = train_test_split(rest, test_size=0.2 / 0.4, random_state=seed)
-    assert [sorted(p) for p in (train, val, test)] == [sorted(p) for p in (want_train, want_val, want_test)]
+    assert [sorted(p) for p in (train, val, test)] == [
+        sorted(p) for p in (want_train, want_val, want_test)
+    ]
 
 
 @pytest.mark.parametrize(("n", "sizes"), [(1, (1, 0, 0)), (2, (1, 1, 0))])
@@ -47,11 +65,18 @@ def _names(n: int) -> tuple[str, ...]:
     return tuple(f"c{i}" for i in range(n))
 
 
-@pytest.mark.parametrize(("policy", "bounds"), [("drop", [(0, 2), (2, 4), (4, 6)]),
-                                                ("singleton_task", [(0, 2), (2, 4), (4, 6), (6, 7)]),
-                                                ("merge_into_last", [(0, 2), (2, 4), (4, 7)])])
+@pytest.mark.parametrize(
+    ("policy", "bounds"),
+    [
+        ("drop", [(0, 2), (2, 4), (4, 6)]),
+        ("singleton_task", [(0, 2), (2, 4), (4, 6), (6, 7)]),
+        ("merge_into_last", [(0, 2), (2, 4), (4, 7)]),
+    ],
+)
 def test_seven_classes_at_two_per_task(policy: str, bounds: list[tuple[int, int]]) -> None:
-    stream, dropped = build_stream(_labels(*[5] * 7), _names(7), dataclasses.replace(PARAMS, odd_class=policy))
+    stream, dropped = build_stream(
+        _labels(*[5] * 7), _names(7), dataclasses.replace(PARAMS, odd_class=policy)
+    )
     assert [(t.low, t.high) for t in stream.tasks] == bounds
     assert [(d.name, d.nodes) for d in dropped] == ([("c6", 5)] if policy == "drop" else [])
 
@@ -86,7 +111,9 @@ def _random_split(seed: int) -> tuple:
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 5, 120)
     labels[:3] = -1
-    adjacency, _ = adjacency_from_edges(rng.integers(0, 120, 900), rng.integers(0, 120, 900), 120, "g")
+    adjacency, _ = adjacency_from_edges(
+        rng.integers(0, 120, 900), rng.integers(0, 120, 900), 120, "g"
+    )
     adjacency = symmetrise(adjacency)
     stream, _ = build_stream(labels, _names(5), PARAMS)
     orig, y, offset = group_nodes(labels, np.arange(120), stream, PARAMS)
@@ -101,7 +128,10 @@ def test_induced_edges_equal_a_dense_reference() -> None:
     for low, high in zip(offset[:-1], offset[1:], strict=True):
         want[low:high, low:high] = dense[np.ix_(orig[low:high], orig[low:high])]
     assert np.array_equal(to_scipy(edges).toarray(), want)
-    assert all((np.diff(edges.indices[a:b]) > 0).all() for a, b in zip(edges.indptr[:-1], edges.indptr[1:], strict=True))
+    assert all(
+        (np.diff(edges.indices[a:b]) > 0).all()
+        for a, b in zip(edges.indptr[:-1], edges.indptr[1:], strict=True)
+    )
 
 
 def test_account_counts_nodes_edges_loops_and_isolated() -> None:
@@ -116,30 +146,40 @@ def test_fractions_must_sum_to_one() -> None:
         dataclasses.replace(PARAMS, train=0.7)
 
 
-# ------------------------------------------------------------------------------------------------- what a graph itself states
+# -------------------------------------------------------------------------------------------------
+
 
 def _graph(labels: np.ndarray, given: Given, names: tuple[str, ...] | None = None) -> NodeGraph:
     """Return a ring of nodes with one feature."""
     n = len(labels)
     ring, _ = adjacency_from_edges(np.arange(n), (np.arange(n) + 1) % n, n, "g")
     classes = names or _names(int(labels.max()) + 1)
-    return NodeGraph("g", ring, np.ones((n, 1), np.float32), labels.astype(np.int64), classes, (), given)
+    return NodeGraph(
+        "g", ring, np.ones((n, 1), np.float32), labels.astype(np.int64), classes, (), given
+    )
 
 
 def _split(labels: np.ndarray, given: Given, **changes: object) -> Split:
-    return make_split(_graph(labels, given), Facts(False, None), dataclasses.replace(PARAMS, **changes))
+    return make_split(
+        _graph(labels, given), Facts(False, None), dataclasses.replace(PARAMS, **changes)
+    )
 
 
 def _parts(split: Split) -> list[list[list[int]]]:
-    rows = [split.orig_id[a:b].tolist() for a, b in zip(split.offset[:-1], split.offset[1:], strict=True)]
-    return [rows[i:i + 3] for i in range(0, len(rows), 3)]
+    rows = [
+        split.orig_id[a:b].tolist()
+        for a, b in zip(split.offset[:-1], split.offset[1:], strict=True)
+    ]
+    return [rows[i : i + 3] for i in range(0, len(rows), 3)]
 
 
 ARRIVAL = np.array([1, 0, 2, 0, 1])
 
 
 def test_given_tasks_are_taken_whatever_their_size() -> None:
-    stream, dropped = build_stream(_labels(4, 4, 4, 4, 4), _names(5), PARAMS, Given(arrival=ARRIVAL))
+    stream, dropped = build_stream(
+        _labels(4, 4, 4, 4, 4), _names(5), PARAMS, Given(arrival=ARRIVAL)
+    )
     assert stream.labels == (1, 3, 0, 4, 2)
     assert [(t.low, t.high) for t in stream.tasks] == [(0, 2), (2, 4), (4, 5)]
     assert dropped == ()
@@ -147,13 +187,16 @@ def test_given_tasks_are_taken_whatever_their_size() -> None:
 
 def test_given_tasks_may_be_set_aside() -> None:
     by_size = dataclasses.replace(PARAMS, tasks="by_size")
-    assert build_stream(_labels(4, 4, 4, 4, 4), _names(5), by_size, Given(arrival=ARRIVAL)) \
-        == build_stream(_labels(4, 4, 4, 4, 4), _names(5), by_size)
+    assert build_stream(
+        _labels(4, 4, 4, 4, 4), _names(5), by_size, Given(arrival=ARRIVAL)
+    ) == build_stream(_labels(4, 4, 4, 4, 4), _names(5), by_size)
 
 
 def test_a_given_task_whose_classes_are_all_too_small_is_no_task() -> None:
-    stream, dropped = build_stream(_labels(4, 1, 4, 1, 4), _names(5), PARAMS, Given(arrival=ARRIVAL))
-    assert [stream.class_names[t.low:t.high] for t in stream.tasks] == [("c0", "c4"), ("c2",)]
+    stream, dropped = build_stream(
+        _labels(4, 1, 4, 1, 4), _names(5), PARAMS, Given(arrival=ARRIVAL)
+    )
+    assert [stream.class_names[t.low : t.high] for t in stream.tasks] == [("c0", "c4"), ("c2",)]
     assert [d.name for d in dropped] == ["c1", "c3"]
 
 
@@ -161,7 +204,9 @@ def test_a_given_task_whose_classes_are_all_too_small_is_no_task() -> None:
 def test_an_order_moves_given_tasks_as_wholes(order_seed: int) -> None:
     params = dataclasses.replace(PARAMS, class_order="seeded_permutation", order_seed=order_seed)
     stream, _ = build_stream(_labels(4, 4, 4, 4, 4), _names(5), params, Given(arrival=ARRIVAL))
-    assert {frozenset(stream.labels[t.low:t.high]) for t in stream.tasks} == {frozenset(s) for s in ((1, 3), (0, 4), (2,))}
+    assert {frozenset(stream.labels[t.low : t.high]) for t in stream.tasks} == {
+        frozenset(s) for s in ((1, 3), (0, 4), (2,))
+    }
 
 
 def test_classes_and_given_tasks_by_their_first_node() -> None:
@@ -170,7 +215,9 @@ def test_classes_and_given_tasks_by_their_first_node() -> None:
     params = dataclasses.replace(PARAMS, class_order="time")
     stream, _ = build_stream(labels, _names(4), params, Given(time=time))
     assert stream.labels == (1, 2, 0, 3)  # 1, 3, then 5 twice: the smaller label first
-    stream, _ = build_stream(labels, _names(4), params, Given(time=time, arrival=np.array([1, 0, 1, 0])))
+    stream, _ = build_stream(
+        labels, _names(4), params, Given(time=time, arrival=np.array([1, 0, 1, 0]))
+    )
     assert stream.labels == (1, 3, 0, 2)
 
 
@@ -194,7 +241,12 @@ def test_given_parts_are_taken_and_nodes_without_one_left_out() -> None:
     assert split.counts.tolist() == [[1, 1, 1], [2, 0, 1]]
     assert split.stated == {"parts": "given", "left_out": 1}
     assert split.unlabelled == (1, "left out")
-    assert _split(labels, Given(part=np.array([2, 0, -1, 1, 0, 0, 2, 0], np.int8)), parts="drawn").stated == {}
+    assert (
+        _split(
+            labels, Given(part=np.array([2, 0, -1, 1, 0, 0, 2, 0], np.int8)), parts="drawn"
+        ).stated
+        == {}
+    )
 
 
 def test_a_class_without_a_given_training_node_is_refused_by_name() -> None:
@@ -218,7 +270,10 @@ def test_parts_by_time_train_on_the_oldest_and_test_on_the_newest() -> None:
 
 def test_what_is_not_stated_is_drawn_as_ever() -> None:
     labels = _labels(9, 8, 7, 6)
-    plain, stated = (_split(labels, g) for g in (Given(), Given(time=np.arange(30.0), node_id=np.array(["n"] * 30))))
+    plain, stated = (
+        _split(labels, g)
+        for g in (Given(), Given(time=np.arange(30.0), node_id=np.array(["n"] * 30)))
+    )
     assert stated.stated == plain.stated == {}
     assert np.array_equal(plain.orig_id, stated.orig_id)
     assert np.array_equal(plain.offset, stated.offset)
@@ -230,15 +285,21 @@ def test_any_given_stream_partitions_what_is_kept(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     classes, n = data.draw(st.integers(1, 6)), data.draw(st.integers(12, 60))
     labels = rng.integers(-1, classes, n)
-    labels[:2 * classes] = np.repeat(np.arange(classes), 2)
+    labels[: 2 * classes] = np.repeat(np.arange(classes), 2)
     part = rng.integers(-1, 3, n).astype(np.int8)
-    part[:2 * classes:2], part[1] = 0, 2
+    part[: 2 * classes : 2], part[1] = 0, 2
     time = np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 5, n))
-    time[:2 * classes] = rng.integers(0, 5, 2 * classes)
+    time[: 2 * classes] = rng.integers(0, 5, 2 * classes)
     arrival = np.unique(rng.integers(0, 4, classes), return_inverse=True)[1].astype(np.int64)
     how = data.draw(st.sampled_from(["as_given", "drawn", "time"]))
-    split = _split(labels, Given(arrival, part, time), parts=how, tasks=data.draw(st.sampled_from(["as_given", "by_size"])),
-                   class_order=data.draw(st.sampled_from(["natural", "seeded_permutation", "time"])), odd_class="singleton_task")
+    split = _split(
+        labels,
+        Given(arrival, part, time),
+        parts=how,
+        tasks=data.draw(st.sampled_from(["as_given", "by_size"])),
+        class_order=data.draw(st.sampled_from(["natural", "seeded_permutation", "time"])),
+        odd_class="singleton_task",
+    )
     assert sorted(split.stream.labels) == list(range(classes))
     assert len(set(split.orig_id.tolist())) == len(split.orig_id)
     assert np.array_equal(np.array(split.stream.labels)[split.y], labels[split.orig_id])
@@ -250,12 +311,18 @@ def test_any_given_stream_partitions_what_is_kept(data: st.DataObject) -> None:
     if how == "time":
         for c in range(classes):
             ages = [time[split.orig_id[(split.y == c) & (in_part == p)]] for p in range(3)]
-            pairs = [(a.max(), b.min()) for a, b in ((ages[0], ages[1]), (ages[0], ages[2]), (ages[1], ages[2])) if len(a) and len(b)]
+            pairs = [
+                (a.max(), b.min())
+                for a, b in ((ages[0], ages[1]), (ages[0], ages[2]), (ages[1], ages[2]))
+                if len(a) and len(b)
+            ]
             assert all(old <= new for old, new in pairs)
 
 
 def test_mixed_edges_are_those_inside_a_part_whatever_the_task() -> None:
-    """Against a dense reference: both ends in val, or both in test; nothing touches a training node."""
+    """Against a dense reference: both ends in val, or both in test; nothing touches a training
+    node.
+    """
     rng = np.random.default_rng(0)
     linked = rng.random((30, 30)) < 0.2
     order = rng.permutation(30)
@@ -267,4 +334,6 @@ def test_mixed_edges_are_those_inside_a_part_whatever_the_task() -> None:
     same = (part[:, None] == part) & (part[:, None] > 0)
     made = to_scipy(induce_mixed(adjacency, orig_id, offset)).toarray() > 0
     assert (made == linked[np.ix_(orig_id, orig_id)] & same).all()
-    assert (made & (np.repeat([0, 1], [13, 17])[:, None] != np.repeat([0, 1], [13, 17]))).any()  # edges between tasks are kept
+    assert (
+        made & (np.repeat([0, 1], [13, 17])[:, None] != np.repeat([0, 1], [13, 17]))
+    ).any()  # edges between tasks are kept
