@@ -230,8 +230,8 @@ def test_every_plugin_has_a_section_and_every_key_a_comment() -> None:
 
 LIMITS = {"methods": 300, "datasets": 150, "stages": 60, "cli": 130}
 FUNCTION = 60  # lines
-# Longer than that since lines are 100 columns wide, with their present length. They are to be split,
-# so a number here may fall and never rise, and what has become short enough leaves the list.
+# Longer than that since lines are 100 columns wide, with their present length. They are to be
+# split: a number here may fall and never rise, and what has become short enough leaves the list.
 LONG_FILES = {
     "stages/eval.py": 99,
     "stages/infer.py": 100,
