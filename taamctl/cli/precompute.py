@@ -16,7 +16,7 @@ def command(
     no_wait: common.NoWait = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Propagate features over every part's own edges: H = S^2 X, hop means and profiles."""
+    """Propagate features over every part's own edges: H = S^k X, hop means and profiles."""
     from taamctl.stages import precompute
 
     context = common.make_context(

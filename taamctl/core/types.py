@@ -309,7 +309,7 @@ class TaskData:
 
     Attributes:
         task: index and class range.
-        h: [N, F] float32, H = S^2 X of the training graph alone.
+        h: [N, F] float32, H = S^k X of the training graph alone.
         y: [N] int64, stream class ids in [task.low, task.high).
         deg: [N] float32, in-degrees with the self-loop.
         extras: optional cached arrays (raw features, edges) for methods that declare a need for
@@ -337,7 +337,7 @@ class QueryGraph:
     It has neither labels nor a task index, so neither can leak.
 
     Attributes:
-        h: [N, F] float32, H = S^2 X of the query graph alone.
+        h: [N, F] float32, H = S^k X of the query graph alone.
         deg: [N] float32.
         extras: as for `TaskData`, for methods that declare `query_needs`; of the query graph alone.
     """

@@ -36,7 +36,7 @@ class Method(ReplayMethod):
     """One class-balanced cross-entropy over [H; B], weights counted over both.
 
     Nodes are drawn without replacement with probability in proportion to how much of the graph they
-    cover. The public SGC variant propagates one hop; here all methods share H = S^2 X. Source:
+    cover. The public SGC variant propagates one hop; here all methods share H = S^k X. Source:
     Zhang et al. (2024); 400 rows per class by the cost table of TAAM (AAMAS 2026).
     """
 

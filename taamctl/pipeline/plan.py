@@ -12,6 +12,7 @@ from typing import Any
 
 from taamctl.core import registry
 from taamctl.core.types import StreamInfo
+from taamctl.learning.params import RidgeParams
 from taamctl.pipeline import costs, counts, room
 from taamctl.pipeline.advice import NOTE, STOP, Finding
 from taamctl.pipeline.costs import Cost, Counts, Rates, Workload
@@ -212,7 +213,7 @@ def training(family: str, own: Any, c: Counts, w: Workload, r: Rates) -> Cost:
         return costs.train_net(c, w, r, getattr(own, "stages", ""))
     if family == "probe":
         return costs.train_probe(c, w, r)
-    if family == "closed form":
+    if family == "closed form" and isinstance(own, RidgeParams):
         return costs.train_ridge(
             c, w, r, own.profile_width(c.features), 1 + len(own.hops) * own.views
         )
@@ -229,7 +230,7 @@ def answering(method: Any, c: Counts, r: Rates) -> Cost:
         answer = costs.modulated_answer(c)
     elif facts.family == "probe":
         answer = 2.0 * c.features * c.classes
-    elif facts.family == "closed form":
+    elif facts.family == "closed form" and isinstance(own, RidgeParams):
         answer = 2.0 * own.profile_width(c.features) * (c.features + c.classes)
     else:
         answer = costs.net_answer(c)

@@ -83,7 +83,7 @@ def _learn(
 
 
 @pytest.mark.parametrize("device", DEVICES, ids=str)
-@pytest.mark.parametrize("name", registry.names("taamctl.methods"))
+@pytest.mark.parametrize("name", registry.builtin("taamctl.methods"))
 @pytest.mark.parametrize("batch", [0, 16])
 def test_a_device_agrees_with_the_cpu_and_with_itself(
     name: str, device: torch.device, batch: int

@@ -160,6 +160,7 @@ def test_training_is_priced_by_family_and_says_where_it_is_rough() -> None:
         and not priced("lower reference").rough
     )
     assert priced("replay").rough and priced("ablation").rough
+    assert priced("closed form").rough, "a method of others that keeps no such sums"
     short = plan.training(
         "modulation", SimpleNamespace(precision="bfloat16"), COUNTS, WORK, REFERENCE
     )
