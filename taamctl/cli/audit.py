@@ -10,7 +10,7 @@ import typer
 from taamctl.cli import common, console
 
 if TYPE_CHECKING:
-    from taamctl.pipeline.checks import Check
+    from taamctl.audit.checks import Check
 
 
 def command(
@@ -31,13 +31,13 @@ def command(
     Exit 1 where it does not, with the culprit.
 
     Looks into split.h5 and features.h5 of the outputs (and makes them where they are missing). Then
-    disturbs, one after the other, the features of all other nodes, the edges that touch them, and
+    perturbs, one after the other, the features of all other nodes, the edges that touch them, and
     the val and test labels, and trains anew, each time in a process of its own that predicts val
     and test first: train.h5 has to stay the same in every byte. That is three trainings of every
     run, and one more where train.h5 with these parameters is not there; --set train.epochs=2 makes
     them short, and proves it of two epochs.
     """
-    from taamctl.pipeline.audit import audit
+    from taamctl.audit.audit import audit
     from taamctl.stages import train
 
     context = common.make_context(

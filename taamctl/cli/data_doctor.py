@@ -24,7 +24,7 @@ def command(
 
     Exit code 1 where a run would stop.
     """
-    from taamctl.pipeline import examine
+    from taamctl.doctor import examine
 
     context = common.make_context(
         params=params,

@@ -66,7 +66,8 @@ def plan(
     Raises:
         TaamctlError: a run of them would stop.
     """
-    from taamctl.pipeline import examine, project
+    from taamctl.doctor import examine
+    from taamctl.pipeline import project
     from taamctl.runtime.params import PACKAGED
 
     context = common.make_context(

@@ -47,8 +47,8 @@ def command(
     """Say what every stage would take in time, memory and disk, before any of it, and what to
     change. Exit code 1 where it does not fit.
     """
-    from taamctl.pipeline import calibrate as machine
-    from taamctl.pipeline import plan, plan_text
+    from taamctl.planning import calibrate as machine
+    from taamctl.planning import plan, text
 
     context = common.make_context(
         params=params,
@@ -80,7 +80,7 @@ def command(
     if as_json:
         typer.echo(json.dumps(made, indent=1, allow_nan=False))
     else:
-        _show(made, plan_text)
+        _show(made, text)
     if not made["ok"]:
         raise typer.Exit(1)
 
@@ -90,7 +90,7 @@ def _graphs(
 ) -> tuple[Any, ...]:
     """Return the counts of the data sets, or of the graph that the four numbers describe."""
     from taamctl.core.errors import TaamctlError
-    from taamctl.pipeline import counts
+    from taamctl.planning import counts
 
     missing = [option for option, value in given.items() if value is None]
     if len(missing) == len(given) and labelled is None:

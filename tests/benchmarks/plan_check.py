@@ -5,7 +5,7 @@ For every stage that has a sidecar below OUTPUTS: seconds and peak memory, predi
 counts of the split, recorded, and their ratio (predicted / recorded); disk likewise; and CPU
 seconds of all threads, which tell a busy machine from a wrong formula. Recorded memory is the peak
 of the whole process, so run every stage by its own verb to compare it. Never part of a build; the
-constants to refit stand in `taamctl/pipeline/costs.py`.
+constants to refit stand in `taamctl/planning/costs.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from taamctl.cli.common import make_context
-from taamctl.pipeline import calibrate, costs, counts, plan
+from taamctl.planning import calibrate, costs, counts, plan
 from taamctl.runtime.artefacts import read_json
 from taamctl.runtime.layout import FILES, PER_SEED
 from taamctl.runtime.provenance import sidecar_of

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from taamctl.audit.perturb import rewrite
 from taamctl.cli.app import app
 from taamctl.core.errors import TaamctlError
 from taamctl.datasets import synthetic
 from taamctl.features.operator import build
 from taamctl.features.sgc import propagate
 from taamctl.graph.canonical import symmetrise
-from taamctl.pipeline.disturb import rewrite
 from taamctl.runtime.artefacts import Artefact
 from taamctl.runtime.params import PACKAGED, read
 from taamctl.stream.induce import induce
@@ -72,7 +72,7 @@ class Method(Honest):
     "wander": """
 SPLIT = "PLACE/outputs/split/synthetic/split.h5"
 class Method(Honest):
-    def learn(self, tasks, progress):  # the same file in every world: no disturbance shows it
+    def learn(self, tasks, progress):  # the same file in every variant: no perturbation shows it
         with h5py.File(SPLIT, "r", locking=False) as file:
             assert len(file["nodes/y"])
         from taamctl.datasets import synthetic
@@ -158,7 +158,7 @@ def test_honest_methods_pass_every_check(made: Path) -> None:
     changed = [c["detail"] for c in found if c["check"] == "precompute" and ":" in c["subject"]]
     assert len(changed) == 3 and all(
         "arrays of val and test differ" in d for d in changed
-    )  # the disturbance itself arrived
+    )  # the perturbation itself arrived
 
 
 @pytest.fixture(scope="module")

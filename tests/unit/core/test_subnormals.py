@@ -220,7 +220,7 @@ PLACES: dict[str, tuple[str, Callable[[Any, Path], object]]] = {
 
 
 def audit_features(context: Any) -> None:
-    from taamctl.pipeline import checks
+    from taamctl.audit import checks
 
     with (
         artefacts.Artefact(context.layout.file("split", "synthetic")) as made,

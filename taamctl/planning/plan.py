@@ -13,9 +13,9 @@ from typing import Any
 from taamctl.core import registry
 from taamctl.core.types import StreamInfo
 from taamctl.learning.params import RidgeParams
-from taamctl.pipeline import costs, counts, room
-from taamctl.pipeline.advice import NOTE, STOP, Finding
-from taamctl.pipeline.costs import Cost, Counts, Rates, Workload
+from taamctl.planning import costs, counts, fit
+from taamctl.planning.costs import Cost, Counts, Rates, Workload
+from taamctl.planning.finding import NOTE, STOP, Finding
 from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context
 from taamctl.runtime.params import canonical
@@ -91,7 +91,7 @@ def make(context: Context, ask: Ask, rates: Rates) -> dict[str, Any]:
     Raises:
         TaamctlError: a split artefact is damaged; too few classes for a task.
     """
-    there = room.machine(context.layout.root)
+    there = fit.machine(context.layout.root)
     machine = {**there, "cpus": os.cpu_count() or 1, "limit": ask.limit or None}
     work = workload(context, ask.limit)
     graphs = [_graph(context, graph, work, rates, machine) for graph in ask.graphs]
@@ -99,7 +99,7 @@ def make(context: Context, ask: Ask, rates: Rates) -> dict[str, Any]:
     if len(graphs) > 1 and disk > there["disk"]:
         short = Finding(
             STOP,
-            f"all together need {room.size(disk)} of disk, {room.size(there['disk'])} are free",
+            f"all together need {fit.size(disk)} of disk, {fit.size(there['disk'])} are free",
             "plan for fewer data sets at once, or name another --outputs",
         )
         graphs[-1]["findings"].append(asdict(short))
@@ -145,7 +145,7 @@ def _graph(
         "memory": max(t.cost.memory for t in table),
         "disk": sum(t.cost.disk * t.times for t in table),
     }
-    findings = room.findings(
+    findings = fit.findings(
         table,
         total["disk"],
         machine,
@@ -255,7 +255,7 @@ def _unasked(context: Context, c: Counts, work: Workload) -> list[Finding]:
             out.append(
                 Finding(
                     NOTE,
-                    f"no method here reads {name}: {room.size(stored)} of features.h5",
+                    f"no method here reads {name}: {fit.size(stored)} of features.h5",
                     f"leave them out: --set precompute.store_{key}=false",
                     (f"precompute.store_{key}=false",),
                 )

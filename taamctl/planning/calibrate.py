@@ -17,7 +17,7 @@ import numpy as np
 from taamctl.core.types import CSR
 from taamctl.features.backends import BACKENDS
 from taamctl.features.operator import Operator
-from taamctl.pipeline.costs import HIDDEN, MIB, REFERENCE, Rates
+from taamctl.planning.costs import HIDDEN, MIB, REFERENCE, Rates
 
 BUDGET = 0.12  # seconds for each of the quantities
 ROWS, WIDTH = 4096, 512  # of the dense product

@@ -1,4 +1,4 @@
-"""The worlds of an audit: the data as it is, and disturbed, each in a tree of its own below the
+"""The variants of an audit: the data as it is, and perturbed, each in a tree of its own below the
 outputs.
 """
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from taamctl.audit import isolated, perturb
+from taamctl.audit.checks import SplitArrays
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.graph.canonical import content_hash, feature_hash
-from taamctl.pipeline import disturb, witness
-from taamctl.pipeline.checks import SplitArrays
 from taamctl.runtime.artefacts import Artefact
 from taamctl.runtime.fetch import raw_files
 from taamctl.runtime.job import Context
@@ -39,18 +39,18 @@ class Source:
 
 
 @dataclass(frozen=True)
-class World:
+class Variant:
     """One tree with a split and features in it.
 
     Attributes:
         folder: the working folder of what is trained there.
         layout: the tree inside, called as the user calls the outputs.
-        disturbed: how many nodes or edges differ from the data as it is.
+        perturbed: how many nodes or edges differ from the data as it is.
     """
 
     folder: Path
     layout: Layout
-    disturbed: int = 0
+    perturbed: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Case:
 
     Attributes:
         module: the data set's module. raw: its graph. split: its split, as stored.
-        temporary: the folder of the worlds.
+        temporary: the folder of the variants.
     """
 
     context: Context
@@ -82,78 +82,78 @@ class Case:
         return self.context.layout.file(stage, self.dataset)
 
     @contextmanager
-    def plain(self, name: str, *, computed: bool) -> Iterator[World]:
+    def plain(self, name: str, *, computed: bool) -> Iterator[Variant]:
         """Yield the data as it is, with the stored features or with newly computed ones."""
-        with self._tree(name) as world:
+        with self._tree(name) as variant:
             for stage in ("split",) if computed else ("split", "precompute"):
-                target = world.layout.file(stage, self.dataset)
+                target = variant.layout.file(stage, self.dataset)
                 target.parent.mkdir(parents=True)
                 target.symlink_to(self.stored(stage).resolve())
             if computed:
-                self._precompute(world, self.raw)
-            yield world
+                self._precompute(variant, self.raw)
+            yield variant
 
     @contextmanager
-    def disturbed(self, kind: str) -> Iterator[World]:
-        """Yield a world with a split of the same nodes and with features of its own, all after
-        one disturbance.
+    def perturbed(self, kind: str) -> Iterator[Variant]:
+        """Yield a variant with a split of the same nodes and with features of its own, all after
+        one perturbation.
         """
-        made = disturb.disturb(self.raw, self.split, kind)
-        with self._tree(kind, made.count) as world:
-            changes = disturb.split_changes(self.split, made.y, self.used(made.graph))
-            disturb.rewrite(
+        made = perturb.perturb(self.raw, self.split, kind)
+        with self._tree(kind, made.count) as variant:
+            changes = perturb.split_changes(self.split, made.y, self.used(made.graph))
+            perturb.rewrite(
                 self.stored("split"),
-                world.layout.file("split", self.dataset),
+                variant.layout.file("split", self.dataset),
                 changes,
                 {
                     "graph_sha256": content_hash(made.graph),
                     "features_sha256": feature_hash(made.graph.features),
                 },
             )
-            self._precompute(world, made.graph)
-            yield world
+            self._precompute(variant, made.graph)
+            yield variant
 
     @contextmanager
-    def _tree(self, name: str, count: int = 0) -> Iterator[World]:
+    def _tree(self, name: str, count: int = 0) -> Iterator[Variant]:
         root, folder = self.context.layout.root, self.temporary / name
         inside = (
             Path("outputs") if root.is_absolute() or ".." in root.parts or not root.parts else root
         )
         folder.mkdir()
         try:
-            yield World(folder, Layout(folder / inside), count)
+            yield Variant(folder, Layout(folder / inside), count)
         finally:
             shutil.rmtree(folder)
 
-    def _precompute(self, world: World, graph: NodeGraph) -> None:
+    def _precompute(self, variant: Variant, graph: NodeGraph) -> None:
         from taamctl.stages import precompute
 
         there = Context(
             params=self.context.params,
-            layout=world.layout,
+            layout=variant.layout,
             data_root=self.context.data_root,
             progress=self.context.progress,
         )
         precompute.run(there, self.dataset, Source(self.module.META, graph))
 
     def train(
-        self, world: World, runs: Sequence[Run], predicting: dict[Run, Path] | None = None
-    ) -> dict[Run, witness.Testimony]:
-        """Train runs in a world, in a process of their own.
+        self, variant: Variant, runs: Sequence[Run], predicting: dict[Run, Path] | None = None
+    ) -> dict[Run, isolated.TrainingRun]:
+        """Train runs in a variant, in a process of their own.
 
         Args:
-            predicting: trained artefacts that predict the world's val and test nodes first.
+            predicting: trained artefacts that predict the variant's val and test nodes first.
         """
-        inside = world.layout.root.relative_to(world.folder)
-        before = Layout(world.folder / "before")
+        inside = variant.layout.root.relative_to(variant.folder)
+        before = Layout(variant.folder / "before")
         for (method, seed), trained in (predicting or {}).items():
             target = before.file("train", self.dataset, method, seed)
             target.parent.mkdir(parents=True)
             target.symlink_to(trained.resolve())
-        features = world.layout.file("precompute", self.dataset)
+        features = variant.layout.file("precompute", self.dataset)
         closed = [self.context.layout.root / stage for stage in STAGES]
         closed += [
-            world.layout.root / stage for stage in STAGES if stage not in ("precompute", "train")
+            variant.layout.root / stage for stage in STAGES if stage not in ("precompute", "train")
         ]
         closed += [before.root, *raw_files(self.context.data_root, self.module)]
         task = {
@@ -167,7 +167,8 @@ class Case:
             "open": [os.path.realpath(features)],
         }
         return {
-            (t.method, t.seed): t for t in witness.testify(world.folder, task, self.context.tell)
+            (t.method, t.seed): t
+            for t in isolated.train_apart(variant.folder, task, self.context.tell)
         }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
-from taamctl.pipeline.costs import Counts, reach
+from taamctl.planning.costs import Counts, reach
 from taamctl.runtime import provenance
 from taamctl.runtime.artefacts import Artefact, read_json
 from taamctl.runtime.job import Context

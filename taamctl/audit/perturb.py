@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from taamctl.audit.checks import SplitArrays
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import CSR, PARTS, Array, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.pipeline.checks import SplitArrays
 from taamctl.runtime import artefacts
 from taamctl.stream.induce import account, induce
 
@@ -24,12 +24,12 @@ SCALE = 1000.0  # noise is this many times as large as the largest feature
 
 
 @dataclass(frozen=True)
-class Disturbed:
-    """A disturbed graph, and the class ids of its split's rows.
+class Perturbed:
+    """A perturbed graph, and the class ids of its split's rows.
 
     Attributes:
         y: [M] stream class ids.
-        count: how many nodes (edges) were disturbed.
+        count: how many nodes (edges) were perturbed.
     """
 
     graph: NodeGraph
@@ -37,7 +37,7 @@ class Disturbed:
     count: int
 
 
-def disturb(raw: NodeGraph, split: SplitArrays, kind: str) -> Disturbed:
+def perturb(raw: NodeGraph, split: SplitArrays, kind: str) -> Perturbed:
     """Return the graph with one thing changed wherever no training node, or not only training
     nodes, are concerned.
 
@@ -50,19 +50,19 @@ def disturb(raw: NodeGraph, split: SplitArrays, kind: str) -> Disturbed:
     other = np.ones(raw.num_nodes, bool)
     other[split.orig_id[split.in_train]] = False
     if kind == "features":
-        return Disturbed(
+        return Perturbed(
             dataclasses.replace(raw, features=_noise(raw.features, other, rng)),
             split.y,
             int(other.sum()),
         )
     if kind == "edges":
         adjacency, count = _rewired(raw.adjacency, other, rng)
-        return Disturbed(dataclasses.replace(raw, adjacency=adjacency), split.y, count)
+        return Perturbed(dataclasses.replace(raw, adjacency=adjacency), split.y, count)
     labels, y = raw.labels.copy(), split.y.copy()
     rows = np.flatnonzero(~split.in_train)
     drawn = rng.permutation(rows)
     y[rows], labels[split.orig_id[rows]] = split.y[drawn], raw.labels[split.orig_id[drawn]]
-    return Disturbed(dataclasses.replace(raw, labels=labels), y, int((y != split.y).sum()))
+    return Perturbed(dataclasses.replace(raw, labels=labels), y, int((y != split.y).sum()))
 
 
 def _noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CSR:
@@ -111,7 +111,7 @@ def _rewired(adjacency: CSR, other: Array, rng: np.random.Generator) -> tuple[CS
             ends[first, np.arange(count)],
             ends[1 - first, np.arange(count)],
         )
-    made, _ = adjacency_from_edges(source, target, n, "disturbed graph")
+    made, _ = adjacency_from_edges(source, target, n, "perturbed graph")
     return made, count
 
 
@@ -120,7 +120,7 @@ def split_changes(split: SplitArrays, y: Array, used: CSR) -> dict[str, Array]:
     assignment of nodes.
 
     Args:
-        y: [M] stream class ids. used: the disturbed graph's edges as a split uses them.
+        y: [M] stream class ids. used: the perturbed graph's edges as a split uses them.
     """
     edges = induce(used, split.orig_id, split.offset)
     counts = np.zeros((len(split.label), len(PARTS)), np.int64)

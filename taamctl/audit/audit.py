@@ -1,5 +1,5 @@
 """Prove on given data and methods that training sees training nodes only: from artefacts, and by
-disturbing everything else.
+perturbing everything else.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from taamctl.audit import checks
+from taamctl.audit.checks import Check
+from taamctl.audit.isolated import TrainingRun
+from taamctl.audit.perturb import KINDS
+from taamctl.audit.variants import Case, Run, Variant, changed
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.graph.canonical import content_hash
-from taamctl.pipeline import checks
-from taamctl.pipeline.checks import Check
-from taamctl.pipeline.disturb import KINDS
-from taamctl.pipeline.witness import Testimony
-from taamctl.pipeline.worlds import Case, Run, World, changed
 from taamctl.runtime import provenance
 from taamctl.runtime.artefacts import Artefact
 from taamctl.runtime.job import Context
@@ -74,7 +74,7 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
                 precompute.run(context, dataset)
             found.append(_features(case))
         if _failed(found):
-            return [*found, Check("train", "disturbances", "not run", BASIS)]
+            return [*found, Check("train", "perturbations", "not run", BASIS)]
         return [*found, *_Trial(case, runs).checks()]
 
 
@@ -122,12 +122,12 @@ def _features(case: Case) -> Check:
 
 @dataclass
 class _Trial:
-    """Train in every world, and compare.
+    """Train in every variant, and compare.
 
     Attributes:
         reference: the train.h5 that a run is compared with.
         fresh: runs whose reference was trained by the audit.
-        opened: what a run opened in any world and should not have.
+        opened: what a run opened in any variant and should not have.
         suspects: (run, change) -> the train.h5 that differs from the reference.
     """
 
@@ -140,12 +140,12 @@ class _Trial:
     kept: int = 0
 
     def checks(self) -> list[Check]:
-        """Return the checks of all worlds."""
+        """Return the checks of all variants."""
         found = self._references()
         for kind in KINDS:
-            self._say(f"disturbing {CHANGES[kind]}")
-            with self.case.disturbed(kind) as world:
-                first = self._compare_features(world, kind)
+            self._say(f"perturbing {CHANGES[kind]}")
+            with self.case.perturbed(kind) as variant:
+                first = self._compare_features(variant, kind)
                 found.append(first)
                 if first.verdict == "failed":
                     found += [
@@ -153,7 +153,7 @@ class _Trial:
                         for run in self.reference
                     ]
                 else:
-                    found += self._compare_training(world, kind)
+                    found += self._compare_training(variant, kind)
         found = self._judged(found)
         return [*found, *(self._reads(run) for run in self.runs if run in self.reference)]
 
@@ -173,8 +173,8 @@ class _Trial:
         found = []
         if wanted:
             self._say("training on the data as it is")
-            with self.case.plain("plain", computed=False) as world:
-                for run, told in self.case.train(world, wanted).items():
+            with self.case.plain("plain", computed=False) as variant:
+                for run, told in self.case.train(variant, wanted).items():
                     if told.kind == "OverBudget":
                         found.append(Check("budget", self._label(run), "failed", told.error))
                         continue
@@ -183,8 +183,8 @@ class _Trial:
                             f"{self._label(run)} cannot be trained: {told.error}", told.hint
                         )
                     self.fresh.add(run)
-                    self._heard(run, told)
-                    self.reference[run] = self._keep(world, run)
+                    self._note_opened(run, told)
+                    self.reference[run] = self._keep(variant, run)
         return [
             *found,
             *(
@@ -218,20 +218,20 @@ class _Trial:
             return False
         return True
 
-    def _keep(self, world: World, run: Run) -> Path:
-        """Move a train.h5 out of its world, which goes away."""
+    def _keep(self, variant: Variant, run: Run) -> Path:
+        """Move a train.h5 out of its variant, which goes away."""
         self.kept += 1
-        return world.layout.file("train", self.case.dataset, *run).rename(
+        return variant.layout.file("train", self.case.dataset, *run).rename(
             self.case.temporary / f"train-{self.kept}.h5"
         )
 
-    def _heard(self, run: Run, told: Testimony) -> None:
+    def _note_opened(self, run: Run, told: TrainingRun) -> None:
         self.opened.setdefault(run, []).extend(told.opened)
 
-    def _compare_features(self, world: World, kind: str) -> Check:
-        """Compare the train groups of a disturbed world's features with the stored ones."""
+    def _compare_features(self, variant: Variant, kind: str) -> Check:
+        """Compare the train groups of a perturbed variant's features with the stored ones."""
         subject, stored = f"{self.case.dataset}: {kind}", self.case.stored("precompute")
-        made = world.layout.file("precompute", self.case.dataset)
+        made = variant.layout.file("precompute", self.case.dataset)
         moved = changed(stored, made, "train")
         others = len(changed(stored, made, "val")) + len(changed(stored, made, "test"))
         if not moved:
@@ -239,7 +239,7 @@ class _Trial:
                 "precompute",
                 subject,
                 "ok" if others else "warning",
-                f"train groups equal byte for byte after {world.disturbed:,} changes"
+                f"train groups equal byte for byte after {variant.perturbed:,} changes"
                 + (
                     f" ({others} arrays of val and test differ)"
                     if others
@@ -263,11 +263,11 @@ class _Trial:
             f"{moved[0]} changes when {CHANGES[kind]} change; {len(moved)} arrays in all",
         )
 
-    def _compare_training(self, world: World, kind: str) -> list[Check]:
-        """Train in a disturbed world; a difference is judged later, against training anew."""
+    def _compare_training(self, variant: Variant, kind: str) -> list[Check]:
+        """Train in a perturbed variant; a difference is judged later, against training anew."""
         found = []
-        for run, told in self.case.train(world, list(self.reference), self.reference).items():
-            self._heard(run, told)
+        for run, told in self.case.train(variant, list(self.reference), self.reference).items():
+            self._note_opened(run, told)
             subject = f"{self._label(run)}: {kind}"
             if told.error:
                 found.append(
@@ -279,9 +279,9 @@ class _Trial:
                     )
                 )
                 continue
-            made = world.layout.file("train", self.case.dataset, *run)
+            made = variant.layout.file("train", self.case.dataset, *run)
             if provenance.sha256(made) != provenance.sha256(self.reference[run]):
-                self.suspects[run, kind] = self._keep(world, run)
+                self.suspects[run, kind] = self._keep(variant, run)
             found.append(Check("train", subject, "ok", "train.h5 equal byte for byte"))
         return found
 
@@ -294,10 +294,10 @@ class _Trial:
         self._say("training again on the data as it is")
         again: dict[Run, Path] = {}
         wanted = list(dict.fromkeys(run for run, _ in self.suspects))
-        with self.case.plain("again", computed=False) as world:
-            for run, told in self.case.train(world, wanted).items():
+        with self.case.plain("again", computed=False) as variant:
+            for run, told in self.case.train(variant, wanted).items():
                 if not told.error:
-                    again[run] = self._keep(world, run)
+                    again[run] = self._keep(variant, run)
         verdicts = {
             f"{self._label(run)}: {kind}": self._verdict(run, kind, made, again.get(run))
             for (run, kind), made in self.suspects.items()

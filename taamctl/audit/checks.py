@@ -327,7 +327,7 @@ def train_features(
     params: PrecomputeParams,
     norm: str,
 ) -> Check:
-    """Compute the training groups' features anew in a world without any other node, and compare
+    """Compute the training groups' features anew in a variant without any other node, and compare
     them with the stored ones.
 
     Args:

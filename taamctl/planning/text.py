@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from taamctl.pipeline.room import size
+from taamctl.planning.fit import size
 
 COLUMNS = ("stage", "method", "runs", "time each", "memory", "disk each")
 

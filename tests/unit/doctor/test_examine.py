@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from taamctl.core.types import CSR, Given, NodeGraph
+from taamctl.doctor import advice, graph_stats
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
-from taamctl.pipeline import advice, census, costs
+from taamctl.planning import costs
 from taamctl.stream.params import SplitParams
 from taamctl.stream.plan import Facts, make_split
 
@@ -64,7 +65,7 @@ def _big(labels: np.ndarray, given: Given = NOTHING) -> NodeGraph:
 
 def _found(graph: NodeGraph, **changes: Any) -> dict[str, advice.Finding]:
     params = dataclasses.replace(PARAMS, **changes)
-    facts, codes = census.census(graph)
+    facts, codes = graph_stats.graph_facts(graph)
     stream = advice.split_facts(make_split(graph, Facts(False, None), params), codes)
     found = advice.stream_findings(graph, stream, params) + advice.graph_findings(
         facts, params, False
@@ -79,7 +80,7 @@ def _one(found: dict[str, advice.Finding], words: str) -> advice.Finding:
 
 def test_edges_by_hand() -> None:
     graph = _graph([(0, 1), (1, 0), (1, 2), (3, 3)], np.ones((5, 1)), [0, 0, 1, 1, -1])
-    facts = census.edge_facts(graph, symmetrise(graph.adjacency))
+    facts = graph_stats.edge_facts(graph, symmetrise(graph.adjacency))
     assert facts == {
         "stored": 4,
         "self_loops": 1,
@@ -96,14 +97,14 @@ def test_homophily_by_hand() -> None:
             [(0, 1), (1, 2), (2, 3), (3, 3), (3, 4)], np.ones((5, 1)), [0, 0, 1, 1, -1]
         ).adjacency
     )
-    h = census.homophily(both, np.array([0, 0, 1, 1, -1]), 2)
+    h = graph_stats.homophily(both, np.array([0, 0, 1, 1, -1]), 2)
     assert (h["edges"], h["edge"], h["adjusted"]) == (
         6,
         pytest.approx(4 / 6),
         pytest.approx((4 / 6 - 1 / 2) / (1 / 2)),
     )
-    assert census.homophily(both, np.array([0, 0, 0, 0, 0]), 1)["adjusted"] is None
-    assert census.homophily(both, np.array([-1] * 5), 1)["edge"] is None
+    assert graph_stats.homophily(both, np.array([0, 0, 0, 0, 0]), 1)["adjusted"] is None
+    assert graph_stats.homophily(both, np.array([-1] * 5), 1)["edge"] is None
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -116,7 +117,7 @@ def test_duplicates_and_empty_features(sparse: bool) -> None:
 
         x = from_scipy(sp.csr_matrix(x))
     labels = np.array([0, 1, 0, 1, -1, 0])
-    facts = census.feature_facts(x, census.row_codes(x), labels)
+    facts = graph_stats.feature_facts(x, graph_stats.row_codes(x), labels)
     assert (
         facts["duplicate_nodes"],
         facts["duplicates_of_two_classes"],
@@ -133,7 +134,7 @@ def test_duplicates_and_empty_features(sparse: bool) -> None:
 
 def test_rows_without_stored_values_count_as_ones() -> None:
     x = CSR(np.array([0, 2, 4, 5]), np.array([0, 1, 0, 1, 1], np.int32), None, (3, 2))
-    facts = census.feature_facts(x, census.row_codes(x), np.array([0, 0, 1]))
+    facts = graph_stats.feature_facts(x, graph_stats.row_codes(x), np.array([0, 0, 1]))
     assert (facts["filled"], facts["high"], facts["duplicate_nodes"]) == (5, 1.0, 2)
     assert to_scipy(x).nnz == facts["filled"]
 
@@ -183,7 +184,7 @@ def test_times_scales_and_twins_are_named() -> None:
 
 def test_estimates_grow_with_what_they_count_and_room_is_checked() -> None:
     graph = _big(np.repeat(np.arange(4), 50))
-    facts, codes = census.census(graph)
+    facts, codes = graph_stats.graph_facts(graph)
     stream = advice.split_facts(make_split(graph, Facts(False, None), PARAMS), codes)
 
     def priced(work: costs.Workload) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def homophily(both: CSR, labels: Array, classes: int) -> dict[str, Any]:
     }
 
 
-def census(graph: NodeGraph) -> tuple[dict[str, Any], Array]:
+def graph_facts(graph: NodeGraph) -> tuple[dict[str, Any], Array]:
     """Return all facts of a graph, JSON-ready, and the codes of its features."""
     both = symmetrise(graph.adjacency)
     codes = row_codes(graph.features)

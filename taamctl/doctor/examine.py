@@ -10,11 +10,12 @@ from typing import Any
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
-from taamctl.pipeline import advice, census, routing
-from taamctl.pipeline.calibrate import packaged
-from taamctl.pipeline.costs import MIB
-from taamctl.pipeline.plan import workload
-from taamctl.pipeline.room import machine
+from taamctl.doctor import advice, graph_stats, task_ids
+from taamctl.planning.calibrate import packaged
+from taamctl.planning.costs import MIB
+from taamctl.planning.finding import NOTE, STOP, WARN, Finding
+from taamctl.planning.fit import machine
+from taamctl.planning.plan import workload
 from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context
 from taamctl.stream.plan import Facts, Split, make_split
@@ -38,7 +39,7 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
         context.data_root, context.params.plugin("datasets", dataset, module.META.params)
     )
     split_params = context.params.section("split")
-    facts, codes = census.census(graph)
+    facts, codes = graph_stats.graph_facts(graph)
     there = machine(context.layout.root)
     room = {"memory": there["memory"], "disk": there["disk"]}
     findings, stream, routed, costs = [], None, None, []
@@ -47,7 +48,7 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
             graph, Facts(module.META.directed, module.META.unlabelled_as), split_params
         )
     except TaamctlError as error:
-        findings.append(advice.Finding(advice.STOP, error.message, error.hint))
+        findings.append(Finding(STOP, error.message, error.hint))
     else:
         stream = advice.split_facts(made, codes)
         work = workload(context)
@@ -61,9 +62,9 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
                 routed = _routed(context, graph, made, module.META.feature_norm)
                 findings += advice.routing_findings(routed)
             except TaamctlError as error:  # hops that are not there
-                findings.append(advice.Finding(advice.STOP, error.message, error.hint))
+                findings.append(Finding(STOP, error.message, error.hint))
     findings += advice.graph_findings(facts, split_params, module.META.directed)
-    levels = (advice.STOP, advice.WARN, advice.NOTE)
+    levels = (STOP, WARN, NOTE)
     findings.sort(key=lambda f: levels.index(f.level))
     return {
         "dataset": dataset,
@@ -74,7 +75,7 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
         "estimates": costs,
         "room": room,
         "findings": [asdict(f) for f in findings],
-        "ok": not any(f.level == advice.STOP for f in findings),
+        "ok": not any(f.level == STOP for f in findings),
     }
 
 
@@ -83,7 +84,7 @@ def _routed(context: Context, graph: NodeGraph, split: Split, feature_norm: str)
     made, infer = context.params.section("precompute"), context.params.section("infer")
     norm = feature_norm if made.feature_norm == "as_released" else made.feature_norm
     found: dict[str, Any] = artefacts.strict(
-        routing.on_validation(graph.features, split, made, norm, infer)
+        task_ids.on_validation(graph.features, split, made, norm, infer)
     )
     return found
 

@@ -17,8 +17,8 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported, products, synthetic
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy
-from taamctl.pipeline import counts
-from taamctl.pipeline.costs import Counts
+from taamctl.planning import counts
+from taamctl.planning.costs import Counts
 from taamctl.runtime import params as parameters
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout

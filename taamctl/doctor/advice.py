@@ -4,36 +4,20 @@ anything is computed. Pure functions.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from taamctl.core.types import PARTS, Array, NodeGraph
 from taamctl.evaluation import routing
-from taamctl.pipeline import costs
-from taamctl.pipeline.costs import MIB, Workload
+from taamctl.planning import costs
+from taamctl.planning.costs import MIB, Workload
+from taamctl.planning.finding import NOTE, STOP, WARN, Finding
 from taamctl.stream.params import SplitParams
 from taamctl.stream.plan import Split
 
-STOP, WARN, NOTE = "stop", "warning", "note"
 SHOWN = 8  # names in one finding
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something to know or to change.
-
-    Attributes:
-        level: `stop` (the run would end in an error), `warning` or `note`.
-        what: what was found. mend: what can be done about it.
-        changes: parameters that are suggested, as `section.key=value`.
-    """
-
-    level: str
-    what: str
-    mend: str = ""
-    changes: tuple[str, ...] = ()
 
 
 def split_facts(split: Split, codes: Array) -> dict[str, Any]:

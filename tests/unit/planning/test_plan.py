@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from taamctl.pipeline import costs, plan, plan_text, room
-from taamctl.pipeline.advice import NOTE, STOP, WARN, Finding
-from taamctl.pipeline.costs import REFERENCE, Cost, Counts, Workload
+from taamctl.planning import costs, fit, plan, text
+from taamctl.planning.costs import REFERENCE, Cost, Counts, Workload
+from taamctl.planning.finding import NOTE, STOP, WARN, Finding
 
 GIB = 1 << 30
 COUNTS = Counts(
@@ -53,7 +53,7 @@ def _findings(
         "writable": True,
     }
     table = _table(work)
-    found = room.findings(table, sum(t.cost.disk for t in table), there, _table, work)
+    found = fit.findings(table, sum(t.cost.disk for t in table), there, _table, work)
     return {f.what.split()[0]: f for f in found}
 
 
@@ -103,16 +103,16 @@ def test_batches_are_suggested_where_they_fit_and_a_machine_where_nothing_does()
 
 def test_a_folder_that_cannot_be_written_stops_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert room.writable(tmp_path / "new" / "deeper") and not room.writable(
+    assert fit.writable(tmp_path / "new" / "deeper") and not fit.writable(
         tmp_path / "file" / "below"
     )
-    there = {**room.machine(tmp_path / "file" / "below"), "limit": None, "free": int(1e18)}
-    (found,) = room.findings(_table(WORK)[:1], 0, there, _table, WORK)
+    there = {**fit.machine(tmp_path / "file" / "below"), "limit": None, "free": int(1e18)}
+    (found,) = fit.findings(_table(WORK)[:1], 0, there, _table, WORK)
     assert found.level == STOP and found.what == "the folder of --outputs cannot be written"
 
 
 def test_sizes_are_said_in_a_unit_that_shows_them() -> None:
-    assert [room.size(n) for n in (0, 1, 1 << 10, 1 << 20, 3 << 30)] == [
+    assert [fit.size(n) for n in (0, 1, 1 << 10, 1 << 20, 3 << 30)] == [
         "0 MiB",
         "1 KiB",
         "1 KiB",
@@ -146,7 +146,7 @@ def test_what_fits_with_luck_only_is_a_warning() -> None:
         plan.Line(Cost("split", 5.0, 0, 0), Cost("split", 1.0, 0, 0), Cost("split", 9.0, 0, 0))
     ]
     there = {"memory": 10, "free": 7, "disk": 10, "limit": None, "writable": True}
-    (found,) = room.findings(table, 0, there, lambda w: table, WORK)
+    (found,) = fit.findings(table, 0, there, lambda w: table, WORK)
     assert found.level == WARN
 
 
@@ -194,7 +194,7 @@ def test_workers_share_training_down_to_its_longest_task(workers: int, seconds: 
     ],
 )
 def test_times_are_said_as_people_do(seconds: float, words: str) -> None:
-    assert plan_text.duration(seconds) == words
+    assert text.duration(seconds) == words
 
 
 @pytest.mark.parametrize(
@@ -208,9 +208,9 @@ def test_times_are_said_as_people_do(seconds: float, words: str) -> None:
     ],
 )
 def test_sizes_are_said_as_people_do(count: int, words: str) -> None:
-    assert room.size(count) == words
+    assert fit.size(count) == words
 
 
 def test_the_machine_has_at_least_what_is_free(tmp_path: Any) -> None:
-    there = room.machine(tmp_path / "not" / "there")
+    there = fit.machine(tmp_path / "not" / "there")
     assert 0 < there["free"] <= there["memory"] and there["disk"] > 0

@@ -1,8 +1,8 @@
-"""Train in a process of its own, whose working folder holds one world only, and note what else
+"""Train in a process of its own, whose working folder holds one variant only, and note what else
 training opens.
 
-A process of its own, so that nothing remembered from another world survives; predictions on the
-world's val and test nodes come before training, so that a method that remembers what it was asked
+A process of its own, so that nothing remembered from another variant survives; predictions on the
+variant's val and test nodes come before training, so that a method that remembers what it was asked
 at test would train with it.
 """
 
@@ -19,18 +19,18 @@ from typing import Any
 
 from taamctl.core.errors import TaamctlError
 
-TRAIN = "from taamctl.pipeline.witness import main; main()"
+TRAIN = "from taamctl.audit.isolated import main; main()"
 INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
-class Testimony:
+class TrainingRun:
     """How one training run went.
 
     Attributes:
         error: what stopped it, and `hint`, the way out; empty where it came to its end. kind: the
             class of that error.
-        opened: files of other worlds that it opened, and `load` of the data set where it called
+        opened: files of other variants that it opened, and `load` of the data set where it called
             that.
     """
 
@@ -42,7 +42,9 @@ class Testimony:
     opened: tuple[str, ...]
 
 
-def testify(folder: Path, task: dict[str, Any], tell: Callable[[str], None]) -> list[Testimony]:
+def train_apart(
+    folder: Path, task: dict[str, Any], tell: Callable[[str], None]
+) -> list[TrainingRun]:
     """Run `main` on a task in a new process with `folder` as its working folder.
 
     Args:
@@ -88,7 +90,7 @@ def testify(folder: Path, task: dict[str, Any], tell: Callable[[str], None]) -> 
             "taamctl train on the same data set and method shows more",
         )
     return [
-        Testimony(**{**t, "opened": tuple(t["opened"])})
+        TrainingRun(**{**t, "opened": tuple(t["opened"])})
         for t in yaml.safe_load(result.read_text(encoding="utf-8"))
     ]
 
@@ -114,11 +116,11 @@ class Watch:
         )
         opens = h5py.File.__init__  # the HDF5 library opens files past Python's hook
 
-        def heard(file: Any, name: Any, *arguments: Any, **options: Any) -> None:
+        def noted(file: Any, name: Any, *arguments: Any, **options: Any) -> None:
             self.note(name)
             opens(file, name, *arguments, **options)
 
-        h5py.File.__init__ = heard
+        h5py.File.__init__ = noted
         if module:
             data = importlib.import_module(module)
             load = data.load

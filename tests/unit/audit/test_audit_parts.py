@@ -1,4 +1,4 @@
-"""What an audit disturbs, what it leaves alone, and what it tells of a split, on graphs small
+"""What an audit perturbs, what it leaves alone, and what it tells of a split, on graphs small
 enough to count.
 """
 
@@ -9,10 +9,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from taamctl.audit.checks import SplitArrays, duplicates, structure
+from taamctl.audit.perturb import KINDS, perturb, split_changes
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise
-from taamctl.pipeline.checks import SplitArrays, duplicates, structure
-from taamctl.pipeline.disturb import KINDS, disturb, split_changes
 from taamctl.stream.induce import induce
 
 N, OFFSET = 14, np.array([0, 4, 5, 7, 10, 11, 12])  # two tasks; nodes 12 and 13 are in no part
@@ -68,7 +68,7 @@ def _pairs(adjacency: CSR, nodes: np.ndarray) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_noise_reaches_every_other_node_and_no_training_node(sparse: bool) -> None:
     graph = _graph(sparse)
-    made = disturb(graph, _split(graph), "features")
+    made = perturb(graph, _split(graph), "features")
     before, after = _dense(graph.features), _dense(made.graph.features)
     assert np.array_equal(before[TRAIN], after[TRAIN])
     others = np.setdiff1d(np.arange(N), TRAIN)
@@ -86,7 +86,7 @@ def test_noise_reaches_every_other_node_and_no_training_node(sparse: bool) -> No
 def test_noise_reaches_features_that_store_no_values() -> None:
     graph = _graph(sparse=True)
     assert isinstance(graph.features, CSR)
-    made = disturb(
+    made = perturb(
         dataclasses.replace(graph, features=dataclasses.replace(graph.features, data=None)),
         _split(graph),
         "features",
@@ -98,7 +98,7 @@ def test_noise_reaches_features_that_store_no_values() -> None:
 
 def test_rewiring_keeps_exactly_the_edges_between_training_nodes() -> None:
     graph = _graph()
-    made = disturb(graph, _split(graph), "edges")
+    made = perturb(graph, _split(graph), "edges")
     assert _pairs(made.graph.adjacency, TRAIN) == _pairs(graph.adjacency, TRAIN)
     assert made.count == graph.adjacency.nnz - len(_pairs(graph.adjacency, TRAIN))
     assert _pairs(made.graph.adjacency, np.arange(N)) != _pairs(graph.adjacency, np.arange(N))
@@ -108,7 +108,7 @@ def test_rewiring_keeps_exactly_the_edges_between_training_nodes() -> None:
 def test_labels_move_among_val_and_test_nodes_only() -> None:
     graph = _graph()
     split = _split(graph)
-    made = disturb(graph, split, "labels")
+    made = perturb(graph, split, "labels")
     parts = np.setdiff1d(np.arange(12), TRAIN)
     assert np.array_equal(np.delete(made.graph.labels, parts), np.delete(graph.labels, parts))
     assert sorted(made.graph.labels[parts]) == sorted(graph.labels[parts])
@@ -120,7 +120,7 @@ def test_labels_move_among_val_and_test_nodes_only() -> None:
 def test_a_disturbed_split_keeps_the_training_side(kind: str) -> None:
     graph = _graph()
     split = _split(graph)
-    made = disturb(graph, split, kind)
+    made = perturb(graph, split, kind)
     changes = split_changes(split, made.y, symmetrise(made.graph.adjacency))
     new = dataclasses.replace(
         split,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from taamctl.pipeline import calibrate, costs
-from taamctl.pipeline.costs import REFERENCE, Counts, Workload
+from taamctl.planning import calibrate, costs
+from taamctl.planning.costs import REFERENCE, Counts, Workload
 
 COUNTS = Counts(
     nodes=10**6,

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from taamctl.pipeline.advice import NOTE, STOP, WARN, Finding
-from taamctl.pipeline.costs import MIB, Workload
+from taamctl.planning.costs import MIB, Workload
+from taamctl.planning.finding import NOTE, STOP, WARN, Finding
 
 BATCHES = tuple(1 << k for k in range(18, 11, -1))  # rows per training step to suggest
 

@@ -1,0 +1,1 @@
+"""The leak audit: proofs that training sees training nodes only."""
