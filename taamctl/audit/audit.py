@@ -16,7 +16,7 @@ from taamctl.audit.checks import Check
 from taamctl.audit.isolated import TrainingRun
 from taamctl.audit.perturb import KINDS
 from taamctl.audit.variants import Case, Run, Variant, changed
-from taamctl.core import registry
+from taamctl.core import registry, subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.graph.canonical import content_hash
 from taamctl.runtime import provenance
@@ -32,6 +32,7 @@ CHANGES = {
 BASIS = "what it builds on is wrong"
 
 
+@subnormals.flushed()  # as the stages whose artefacts it looks at
 def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
     """Return every check of one data set and of the runs (method, seed) on it.
 

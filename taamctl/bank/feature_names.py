@@ -60,10 +60,9 @@ def order_of(learned: Sequence[str], given: Sequence[str], where: str) -> Array 
     """
     if not learned or not given or tuple(learned) == tuple(given):
         return None
-    missing, surplus = (
-        [n for n in learned if n not in set(given)],
-        [n for n in given if n not in set(learned)],
-    )
+    known, there = set(learned), set(given)
+    missing = [name for name in learned if name not in there]
+    surplus = [name for name in given if name not in known]
     if missing or surplus:
         faults = [
             f"{what} {_some(names)}"

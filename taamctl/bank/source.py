@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from taamctl.core import registry
+from taamctl.core import registry, subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported
@@ -51,6 +51,7 @@ def from_file(path: Path) -> Source:
     return Source(graph, meta.directed, meta.unlabelled_as, meta.feature_norm, before_names)
 
 
+@subnormals.flushed()  # as split
 def from_dataset(name: str, root: Path | None, own: Any) -> Source:
     """Load a data set by its name.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -96,22 +96,27 @@ def plan(
                 raise
             say(f"note: {name} was not looked at: {error.message}")
             continue
-        for finding in report["findings"]:
-            if finding["level"] == "stop":
-                raise TaamctlError(
-                    f"{name}: {finding['what']}",
-                    f"{finding['mend']}; --set section.key=value sets it here",
-                )
-            if finding["level"] == "warning":
-                say(
-                    f"{name}: {finding['what']}"
-                    + ("" if finding["changes"] else f"; {finding['mend']}")
-                )
+        _tell(name, report["findings"], chosen)
         for change in examine.suggested(report):
             key = change.partition("=")[0]
             if key not in chosen and changes.setdefault(key, change) == change:
                 say(f"{name}: set {change}")
     return project.texts(tree, list(changes.values()))
+
+
+def _tell(name: str, findings: list[dict[str, Any]], chosen: set[str]) -> None:
+    """Say what the doctor warns of, and refuse what would stop a run."""
+    for finding in findings:
+        if finding["level"] == "stop":
+            raise TaamctlError(
+                f"{name}: {finding['what']}",
+                f"{finding['mend']}; --set section.key=value sets it here",
+            )
+        if {change.partition("=")[0] for change in finding["changes"]} & chosen:
+            finding["changes"] = []  # changes of one finding go together, or not at all
+        mend = "" if finding["changes"] else f"; {finding['mend']}"
+        if finding["level"] == "warning":
+            say(f"{name}: {finding['what']}{mend}")
 
 
 def _refuse_elsewhere(folder: Path, datasets: list[str]) -> None:

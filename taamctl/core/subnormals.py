@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-RULE = "flushed to zero"
+RULE = "flushed to zero by the CPU"
 PAUSE_HARD = 2  # omp_pause_hard of OpenMP 5: the threads of a pool end
 SMALL = (1e-30, 1e-10)  # both normal in float32; their product is not
 ELEMENTS = 1 << 16  # for every thread: more than torch computes in one piece
@@ -40,9 +40,9 @@ def flushed() -> Iterator[None]:
     if not flushes_here():  # a processor that cannot; records say so
         yield
         return
-    _end_openmp_threads()
-    _require_of_threads()
     try:
+        _end_openmp_threads()
+        _require_of_threads()
         yield
     finally:
         torch.set_flush_denormal(False)
@@ -54,6 +54,11 @@ def flushes_here() -> bool:
     one, other = (np.float32(size) for size in SMALL)
     with np.errstate(under="ignore"):
         return bool(one * other == 0)
+
+
+def done_here() -> str:
+    """Return what becomes of subnormal numbers in this thread, for records."""
+    return RULE if flushes_here() else "kept: this processor cannot flush them"
 
 
 def for_new_threads() -> Callable[[], None]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from taamctl.core import registry
+from taamctl.core import registry, subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.doctor import advice, graph_stats, task_ids
@@ -23,6 +23,7 @@ from taamctl.stream.plan import Facts, Split, make_split
 PACKAGE = "taamctl.datasets"
 
 
+@subnormals.flushed()  # as split
 def examine(context: Context, dataset: str) -> dict[str, Any]:
     """Return everything that `taamctl data doctor` reports of one data set, JSON-ready.
 
@@ -57,7 +58,9 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
         )
         findings += advice.room_findings(costs, room["memory"], room["disk"])
         findings += advice.stream_findings(graph, stream, split_params)
-        if len(made.stream.tasks) > 1:
+        if any(f.level == STOP for f in findings):
+            findings.append(Finding(NOTE, "task IDs were not looked at, for want of room"))
+        elif len(made.stream.tasks) > 1:
             try:
                 routed = _routed(context, graph, made, module.META.feature_norm)
                 findings += advice.routing_findings(routed)

@@ -13,6 +13,7 @@ from taamctl.core import subnormals
 from taamctl.core.types import CSR, PARTS, Array
 from taamctl.evaluation import routing
 from taamctl.features import compute as features
+from taamctl.features.group import InMemory
 from taamctl.features.group import compute as propagate
 from taamctl.features.params import PrecomputeParams
 from taamctl.learning import task_id
@@ -48,13 +49,23 @@ def on_validation(
     }
 
 
+class _Unwanted(InMemory):
+    """Where H would go, which is not needed and may be larger than the memory: nothing is kept."""
+
+    def __init__(self, like: InMemory) -> None:
+        self.x, self.width, self.shape = like.x, like.width, like.shape
+
+    def write_columns(self, at: int, z: Array) -> None:
+        """Forget it."""
+
+
 def _means(
     raw: Array | CSR, split: Split, part: str, precompute: PrecomputeParams, norm: str
 ) -> list[tuple[Array, Array] | None]:
     """Return hop means and LS means of a part of every task, as `precompute` stores them; None
     for a part without a node.
     """
-    alone = replace(precompute, hops=0)  # H itself is not needed
+    alone = replace(precompute, hops=0)
     made: list[tuple[Array, Array] | None] = []
     for g in range(PARTS.index(part), len(split.offset) - 1, len(PARTS)):
         low, high = int(split.offset[g]), int(split.offset[g + 1])
@@ -62,8 +73,6 @@ def _means(
             made.append(None)
             continue
         x = features.in_memory(raw, split.orig_id[low:high], norm)
-        group = propagate(
-            x, features.empty_like(x), features.inside(split.edges, low, high), g, alone
-        )
+        group = propagate(x, _Unwanted(x), features.inside(split.edges, low, high), g, alone)
         made.append((group.hop_mean.astype(np.float32), group.ls_mean.astype(np.float32)))
     return made

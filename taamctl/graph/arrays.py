@@ -13,7 +13,8 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.graph.columns import guess, matching, named, plain, refuse_both, tasks_of_nodes, times
+from taamctl.graph.cells import times
+from taamctl.graph.columns import guess, matching, named, plain, refuse_both, tasks_of_nodes
 from taamctl.graph.node_ids import ends_of, rows_or_ids, usable_names
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import RawGraph, parts_from_masks, plain_labels

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -15,6 +16,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
+from taamctl.graph.cells import numbers, times, truths
 from taamctl.graph.node_ids import UNNAMED, like_ids, numbers_of_rows, quoted
 from taamctl.graph.options import ImportOptions
 from taamctl.graph.own import MISSING, PART_WORDS, RawGraph, parts_from_masks
@@ -53,7 +55,6 @@ ENDS = (
     ("citing", "cited"),
 )
 NAMED = 10  # features that an import names
-EMPTY = MISSING - {"-1", "-1.0"}  # what stands for no number: -1 is one, and no label
 MASKS = {
     "trainmask": "train",
     "valmask": "val",
@@ -242,8 +243,8 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
             f"{where}: columns not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}"
         )
     notes += [
-        f"{where}: {n!r} counts the nodes (every number once) and is left out; --features with its "
-        "name takes it"
+        f"{where}: {n!r} counts the nodes (every number once) and is left out; to take it: "
+        f"--features {quoted(n)} --features '*'"
         for n in counting
     ]
     if not r.label:
@@ -304,105 +305,14 @@ def features_of(
         spelled += (
             [name] if block.shape[1] == 1 else [f"{name}[{i}]" for i in range(block.shape[1])]
         )
+    counted = Counter(spelled)
+    twice = next((name for name in spelled if counted[name] > 1), None)
+    if twice is not None:
+        raise TaamctlError(
+            f"{where}: two features are called {twice!r}: a column, and a number of a list column",
+            "rename one of the two columns",
+        )
     return np.hstack(blocks) if blocks else np.zeros((rows, 0), np.float32), tuple(spelled)
-
-
-def numbers(column: Array, where: str, name: str) -> Array:
-    """Return a column of cells as numbers, NaN for empty ones.
-
-    Raises:
-        TaamctlError: a cell that is no number.
-    """
-    if column.dtype.kind in "iufb":
-        return column
-    out = np.full(column.shape, np.nan, np.float64)
-    for at, value in np.ndenumerate(column):
-        text = "" if value is None else str(value).strip()
-        if text.lower() in EMPTY:
-            continue
-        try:
-            if "_" in text:  # which Python would read as a number
-                raise ValueError(text)
-            out[at] = float({"true": "1", "false": "0"}.get(text.lower(), text))
-        except ValueError:
-            raise TaamctlError(
-                f"{where}: column {name!r} holds {text!r} at row {at[0]}, which is no number",
-                f"leave it out with --ignore {quoted(name)}, choose with --features, or say what "
-                f"it is: --label {quoted(name)}",
-            ) from None
-    return out
-
-
-def truths(column: Array, where: str, name: str) -> Array:
-    """Return a column of a mask as booleans; empty cells are false.
-
-    Raises:
-        TaamctlError: a cell that is neither true nor false.
-    """
-    words = {
-        "true": True,
-        "1": True,
-        "1.0": True,
-        "false": False,
-        "0": False,
-        "0.0": False,
-        "": False,
-        "nan": False,
-        "none": False,
-    }
-    text = [str(v).strip().lower() for v in column.tolist()]
-    wrong = next((row for row, t in enumerate(text) if t not in words), None)
-    if wrong is not None:
-        raise TaamctlError(
-            f"{where}: the mask {name!r} holds {text[wrong]!r} at row {wrong}",
-            "a mask holds true and false, or 1 and 0",
-        )
-    return np.array([words[t] for t in text], bool)
-
-
-def times(column: Array, where: str, name: str) -> tuple[Array, tuple[str, ...]]:
-    """Return times as [N] float64, NaN where there is none, and a note where they were dates:
-    seconds since 1970.
-
-    Raises:
-        TaamctlError: a cell that is neither a number nor an ISO date.
-    """
-    import pandas as pd
-
-    if column.dtype.kind in "iuf":
-        return column.astype(np.float64), ()
-    if column.dtype.kind == "M":
-        dates = pd.to_datetime(pd.Series(column), utc=True)
-        return _seconds(dates), (f"{where}: dates of {name!r} taken as seconds since 1970, UTC",)
-    text = [None if str(v).strip().lower() in EMPTY else str(v).strip() for v in column.tolist()]
-    try:
-        return np.array([np.nan if t is None else float(t) for t in text], np.float64), ()
-    except ValueError:
-        dates = pd.to_datetime(
-            pd.Series(text, dtype=object), format="ISO8601", utc=True, errors="coerce"
-        )
-    wrong = next(
-        (
-            row
-            for row, (t, bad) in enumerate(zip(text, dates.isna(), strict=True))
-            if t is not None and bad
-        ),
-        None,
-    )
-    if wrong is not None:
-        raise TaamctlError(
-            f"{where}: the time {text[wrong]!r} at row {wrong} is neither a number nor a date such "
-            "as 2026-01-31",
-            f"mend it, leave it empty, or --ignore {quoted(name)}",
-        )
-    return _seconds(dates), (f"{where}: dates of {name!r} taken as seconds since 1970, UTC",)
-
-
-def _seconds(dates: Any) -> Array:
-    import pandas as pd
-
-    since = dates - pd.Timestamp(0, tz="UTC")
-    return np.asarray(since.dt.total_seconds(), np.float64)
 
 
 def tasks_of_nodes(labels: Any, tasks: Any, where: str, name: str) -> dict[str, Any]:

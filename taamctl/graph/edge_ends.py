@@ -12,6 +12,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph.node_ids import WHOLE
 
+DIGITS = 18  # that every int64 has room for
 Hint = Callable[
     [Any, Any], str
 ]  # sources and targets -> what to do where some of them are no node's name; may be empty
@@ -123,11 +124,8 @@ def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Arr
     Raises:
         TaamctlError: an end that is no whole number from 0 to n - 1.
     """
-    if (
-        all(ends.dtype.kind in "US" for ends in (source, target))
-        and (alike := _as_numbers(source, target)) is not None
-    ):
-        source, target = (ends.astype(np.int64) for ends in alike)
+    if all(ends.dtype.kind in "US" for ends in (source, target)):
+        source, target = _whole_numbers(source, target)
     for ends in (source, target):
         if ends.dtype.kind not in "iu" and (
             ends.dtype.kind != "f" or (np.isfinite(ends) & (ends != np.floor(ends))).any()
@@ -163,16 +161,26 @@ def _text(values: Any) -> Array:
 
 def _as_numbers(*texts: Array) -> list[Array] | None:
     """Return ids in the one spelling that whole numbers have; None where one of them is no whole
-    number, or two become one.
+    number, or two different ones of the first array become one.
     """
-    made = []
+    import pandas as pd
+
+    made: list[Array] = []
     for text in texts:
-        found = [WHOLE.fullmatch(str(t).strip()) for t in text.tolist()]
+        codes, different = pd.factorize(text)
+        found = [WHOLE.fullmatch(str(t).strip()) for t in different.tolist()]
         if not all(found):
             return None
-        made.append(
-            np.array([str(int(m[1])) for m in found if m], np.str_)
-            if found
-            else np.zeros(0, np.str_)
-        )
-    return made if len(np.unique(made[0])) == len(np.unique(texts[0])) else None
+        spelled = np.array([str(int(m[1])) for m in found if m], np.str_)
+        if not made and len(set(spelled.tolist())) < len(spelled):
+            return None
+        made.append(spelled[codes] if len(spelled) else np.zeros(0, np.str_))
+    return made
+
+
+def _whole_numbers(source: Array, target: Array) -> tuple[Array, Array]:
+    """Return ends that are spelled whole numbers as int64; others as they are."""
+    alike = _as_numbers(_text(source), _text(target))
+    if alike is None or max(len(end) for ends in alike for end in ends.tolist()) > DIGITS:
+        return source, target
+    return alike[0].astype(np.int64), alike[1].astype(np.int64)

@@ -1,8 +1,8 @@
 """Which column names the nodes, and whether the ends of edges are such names or row numbers, told
 from what the edges hold.
 
-Names of columns do not tell it: of sixteen usual names of id columns two are in any list. So the
-values decide, and where two readings are possible that make two graphs, neither is taken.
+A list of usual names misses most id columns, so the values decide. Where two readings are possible
+that make two graphs, neither is taken, but for a column that is called an id (`paper_id`, `txId`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,9 @@ from taamctl.core.types import Array
 FEW = 10  # nodes: among fewer, a feature such as 0, 1, 2 is a permutation of row numbers by chance
 SOME = 1000  # edges that are looked at before all are
 EXACT = 1 << 24  # whole numbers up to here are exact in float32
-_LIKE_AN_ID = re.compile(
-    r"(^|[^a-zA-Z])([iI][dD]s?|[iI]dx|[iI]ndex|[kK]ey|uuid|guid)$|[a-z](I[dD]s?|Idx|Index|Key)$"
-)
-WHOLE = re.compile(
-    r"([+-]?[0-9]{1,18})(\.0*)?"
-)  # a whole number as tables spell it; not what int() takes beyond that, such as 1_0
+_LIKE_AN_ID = re.compile(r"(^|[^a-zA-Z])([iI][dD][sx]?|uuid|guid)$|[a-z](I[dD]s?|Idx)$")
+# a whole number as tables spell it; not what int() takes beyond that, such as 1_0
+WHOLE = re.compile(r"([+-]?[0-9]{1,20})(\.0*)?")
 # share of rows that may repeat a value in a column that is still looked at as ids: they are an
 # error to be named
 MOST_TWICE = 0.1
@@ -120,7 +117,13 @@ def _holds(column: Array, ends: Ends) -> bool:
         return ends.numbers is not None and ends.numbers <= {
             int(v) for v in known.tolist()
         }  # 007 was read as 7
-    return ends.text <= {spelled(v) for v in column.tolist()}
+    text = {spelled(v) for v in column.tolist()}
+    if ends.text <= text:
+        return True
+    whole = [WHOLE.fullmatch(t) for t in text]
+    if ends.numbers is None or not all(whole):
+        return False
+    return ends.numbers <= {int(m[1]) for m in whole if m}  # 007 and 7 are one id
 
 
 def _could_name(column: Array, least: int = FEW) -> bool:
@@ -140,13 +143,19 @@ def _could_name(column: Array, least: int = FEW) -> bool:
 
 
 def id_column(
-    cell: Mapping[str, Array], names: Sequence[str], ends: Ends, where: str
+    cell: Mapping[str, Array],
+    names: Sequence[str],
+    ends: Ends,
+    where: str,
+    *,
+    by_name: bool = False,
 ) -> tuple[str, str]:
     """Return the column that the edges name the nodes by, and why it is taken; two empty texts
     where ends are row numbers.
 
     Args:
         cell: the columns of the node table. names: those without another meaning.
+        by_name: ends are names, as the user said.
 
     Raises:
         TaamctlError: two columns hold every end; or one does, and the ends can be row numbers as
@@ -158,7 +167,7 @@ def id_column(
         return (found[0], "its values are the row numbers") if found else ("", "")
     if not found:
         return "", ""
-    sure = not ends.are_rows or any(_LIKE_AN_ID.search(name) for name in others)
+    sure = by_name or not ends.are_rows or any(_LIKE_AN_ID.search(name) for name in others)
     if not sure and len(cell[found[0]]) < FEW:
         return "", ""
     if len(others) == 1 and sure:
@@ -294,16 +303,18 @@ def usable_names(ids: Any, n: int) -> bool:
 
 
 def numbers_of_rows(cell: Mapping[str, Array], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that hold every whole number from 0 to N-1, or from 1 to N, once: they
-    count the nodes, and are no features.
+    """Return the columns that number the nodes, and are no features: every whole number from 0 to
+    N-1 once, in any order, or 1 to N in the order of the rows.
     """
-    return tuple(
-        name
-        for name in names
-        if (whole := _different_whole(cell[name])) is not None
-        and whole.max() - whole.min() == len(whole) - 1
-        and whole.min() in (0, 1)
-    )
+    return tuple(name for name in names if _numbers_nodes(cell[name]))
+
+
+def _numbers_nodes(column: Array) -> bool:
+    whole = _different_whole(column)
+    if whole is None or whole.max() - whole.min() != len(whole) - 1:
+        return False
+    ordered = bool((whole == np.arange(1, len(whole) + 1)).all())
+    return bool(whole.min() == 0) or ordered
 
 
 def like_ids(cell: Mapping[str, Array], names: Sequence[str], where: str) -> list[str]:

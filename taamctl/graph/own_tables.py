@@ -35,7 +35,11 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     others = columns.without_meaning(table, chosen, options)
     if not chosen.id and options.ends != "rows":
         found, why = node_ids.id_column(
-            table.columns, others, node_ids.ends_of(source, target, table.rows), table.where
+            table.columns,
+            others,
+            node_ids.ends_of(source, target, table.rows),
+            table.where,
+            by_name=options.ends == "ids",
         )
         if found:
             same = node_ids.twins(table.columns, others, found)
@@ -229,6 +233,7 @@ def ends(source: Any, target: Any, where: str, have_ids: bool) -> tuple[Array, A
             continue
         values = column.tolist()
         whole = [node_ids.WHOLE.fullmatch(str(v).strip()) for v in values]
+        whole = [m if m and abs(int(m[1])) < 1 << 63 else None for m in whole]
         if all(whole):
             made.append(np.array([int(m[1]) for m in whole if m], np.int64))
         else:

@@ -252,7 +252,7 @@ def estimated(graph: Graph, params: SplitParams, hops: int, share: float) -> Cou
     if not tasks:
         raise TaamctlError(
             f"{graph.classes} classes make no task of {params.classes_per_task}",
-            "lower split.classes_per_task",
+            "lower split.classes_per_task, but not below 2",
         )
     both = params.symmetrize == "always" or (
         params.symmetrize == "as_released" and not graph.directed

@@ -19,7 +19,7 @@ from taamctl.runtime.layout import Layout
 
 Row = Mapping[str, Any]
 NAME = "lens.json"
-BEHIND = ("split.h5", "features.h5", "train.h5")  # what a lens file is made from
+BEHIND = ("split", "precompute", "train")  # the stages that a lens file is made from
 SAME = (
     "dataset",
     "method",
@@ -68,54 +68,51 @@ def files(evaluations: Sequence[Path]) -> tuple[list[Path], list[str]]:
         path = evaluation.with_name(NAME)
         if not path.is_file():
             continue
-        if _inputs(path) is not None and _inputs(path) == _behind(evaluation):
+        dataset, method, seed = evaluation.parts[-4], evaluation.parts[-3], evaluation.parts[-2]
+        layout, number = Layout(evaluation.parents[4]), seed.removeprefix("seed-")
+        if _is_present(path, layout, (dataset, method, int(number))):
             shown.append(path)
             continue
-        dataset, method, seed, layout = (
-            *evaluation.parts[-4:-2],
-            evaluation.parts[-2].removeprefix("seed-"),
-            Layout(evaluation.parents[4]),
-        )
         where = "" if layout.root == Path("outputs") else f" --outputs {layout.root}"
         left_out.append(
-            f"the lens of {dataset} {method} seed {seed} is not known to be of the present model "
+            f"the lens of {dataset} {method} seed {number} is not known to be of the present model "
             f"and is left out; renew it with: taamctl eval --lens --dataset {dataset} --method "
-            f"{method} --seed {seed}{where}"
+            f"{method} --seed {number}{where}"
         )
     return shown, left_out
 
 
-def _behind(evaluation: Path) -> dict[str, str] | None:
-    """Return the checksums of the split, the features and the model behind an eval.json; None
-    where no record tells them.
+def _is_present(path: Path, layout: Layout, run: tuple[str, str, int]) -> bool:
+    """Tell whether a lens file was made from the split, the features and the model that are there
+    now.
+
+    Where one of these files is gone, the record of what infer.h5 was made from stands in for it.
     """
-    dataset, method, seed = (
-        *evaluation.parts[-4:-2],
-        int(evaluation.parts[-2].removeprefix("seed-")),
-    )
-    evaluated = _inputs(evaluation, ("split.h5", "infer.h5"))
-    inferred = Layout(evaluation.parents[4]).file("infer", dataset, method, seed)
-    made = _inputs(inferred, ("features.h5", "train.h5"))
-    if (
-        evaluated is None
-        or made is None
-        or _record(inferred)["outputs"].get("infer.h5", {}).get("sha256") != evaluated["infer.h5"]
-    ):
-        return None
-    return {"split.h5": evaluated["split.h5"], **made}
+    made_from = _inputs(path)
+    if made_from is None:
+        return False
+    inferred = layout.file("infer", *run)
+    recorded = (_inputs(inferred) or {}) if inferred.is_file() else {}
+    for stage in BEHIND:
+        file = layout.file(stage, *run)
+        now = _digest_now(file) if file.is_file() else recorded.get(file.name)
+        if now is None or now != made_from.get(file.name):
+            return False
+    return True
 
 
-def _inputs(path: Path, names: Sequence[str] = BEHIND) -> dict[str, str] | None:
+def _digest_now(file: Path) -> str:
+    known = _record(file).get("outputs", {}).get(file.name)
+    return provenance.digest_of(file, known)
+
+
+def _inputs(path: Path) -> dict[str, str] | None:
     """Return the recorded checksums of what an artefact was made from, by file name; None where
-    one is not recorded.
+    there is no record.
     """
-    record = _record(path)
-    if not isinstance(record.get("key"), dict) or not isinstance(record.get("outputs"), dict):
-        return None
-    found = {
-        Path(name).name: sha256 for name, sha256 in (record["key"].get("inputs") or {}).items()
-    }
-    return {name: found[name] for name in names} if set(names) <= found.keys() else None
+    key = _record(path).get("key")
+    found = key.get("inputs") if isinstance(key, dict) else None
+    return {Path(n).name: sha256 for n, sha256 in found.items()} if found else None
 
 
 def _record(path: Path) -> dict[str, Any]:

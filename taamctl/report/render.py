@@ -102,19 +102,24 @@ def conditions(rows: Sequence[Row]) -> list[str]:
             "Every query graph holds one task's nodes, which is what makes a graph-level task ID "
             "easy."
         )
-    alone = {(r["dataset"], tuple(r["one_class_tasks"])) for r in rows if r.get("one_class_tasks")}
-    lines += [
-        f"*: not a meaningful AA: {dataset} has test graphs of one class (task "
-        f"{', '.join(map(str, tasks))}), where it is task-ID accuracy (task_only) or one class's "
-        "recall, not how well classes are told apart."
-        for dataset, tasks in sorted(alone)
-    ]
+    lines += _one_class(rows)
     return (
         lines
         + warnings(rows)
         + differences(rows)
         + sorted({f"{r['dataset']}: {flag}" for r in rows for flag in r["flags"]})
     )
+
+
+def _one_class(rows: Sequence[Row]) -> list[str]:
+    """Say which data sets have test graphs of one class, and what AA is there."""
+    alone = {(r["dataset"], tuple(r["one_class_tasks"])) for r in rows if r.get("one_class_tasks")}
+    return [
+        f"*: not a meaningful AA: {dataset} has test graphs of one class (task "
+        f"{', '.join(map(str, tasks))}), where it is task-ID accuracy (task_only) or one class's "
+        "recall, not how well classes are told apart."
+        for dataset, tasks in sorted(alone)
+    ]
 
 
 def warnings(rows: Sequence[Row]) -> list[str]:
@@ -126,8 +131,7 @@ def warnings(rows: Sequence[Row]) -> list[str]:
         for line in row.get("doubts", ()):
             methods.setdefault((row["dataset"], line), []).append(row["method"])
     return [
-        f"warning: {dataset} ({', '.join(dict.fromkeys(names))}): {line}. infer.profile and "
-        "infer.metric choose."
+        f"warning: {dataset} ({', '.join(dict.fromkeys(names))}): {line}"
         for (dataset, line), names in methods.items()
     ]
 
@@ -247,7 +251,7 @@ def comma_separated(rows: Sequence[Row]) -> str:
                 " ".join(map(str, row["seeds"])),
                 row["parameters"]["extra_paper"],
                 row["parameters"]["extra_full"],
-                "; ".join(row["flags"]),
+                "; ".join([*row["flags"], *_one_class([row]), *row.get("doubts", ())]),
                 json.dumps(row["settings"], sort_keys=True),
                 " ".join(row["sha256"]),
             ]

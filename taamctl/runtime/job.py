@@ -131,6 +131,8 @@ def execute(
         clock = provenance.Clock()
         with subnormals.flushed() if job.flushes else nullcontext():
             facts, machine = dict(compute() or {}), provenance.machine()
+            if job.flushes:
+                machine["subnormals"] = subnormals.done_here()
         record: dict[str, Any] = {
             "stage": job.stage,
             "label": job.label,

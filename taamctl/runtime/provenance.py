@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from taamctl.core import memory, registry, subnormals
+from taamctl.core import memory, registry
 
 LIBRARIES = ("taamctl", "torch", "dgl", "ogb", "numpy", "scipy", "scikit-learn", "h5py")
 
@@ -139,6 +139,5 @@ def machine() -> dict[str, Any]:
     torch = sys.modules.get("torch")
     if torch is not None:
         found["torch_threads"] = torch.get_num_threads()
-        found["subnormals"] = subnormals.RULE if subnormals.flushes_here() else "kept"
         found["cuda"] = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
     return found

@@ -70,7 +70,8 @@ def build_stream(
         raise TaamctlError(
             f"no task can be formed: {len(left)} usable classes at {params.classes_per_task} per "
             "task",
-            "lower split.classes_per_task or set split.odd_class to singleton_task",
+            "bring more classes, or lower split.classes_per_task; with one class per task AA is "
+            "nothing but task-ID accuracy",
         )
     tasks = tuple(Task(i, low, high) for i, (low, high) in enumerate(bounds))
     return TaskStream(tasks, tuple(kept), tuple(class_names[c] for c in kept)), tuple(dropped)

@@ -254,19 +254,55 @@ def test_the_lens_of_an_older_model_is_left_out_until_it_is_renewed(
     assert "left out" not in back.err and sections(looked)["json"]
 
 
+INFER = "infer/synthetic/taam/seed-1/infer.h5.provenance.json"
+TRAIN = "train/synthetic/taam/seed-1/train.h5"
+
+
 @pytest.mark.parametrize(
-    "lost", ["eval/synthetic/taam/seed-1/lens.json", "infer/synthetic/taam/seed-1/infer.h5"]
+    ("lost", "shown"),
+    [
+        (["eval/synthetic/taam/seed-1/lens.json.provenance.json"], False),
+        ([INFER], True),  # the model itself is there
+        ([TRAIN], True),  # the record of what predicted stands in for it
+        ([TRAIN, INFER], False),
+    ],
 )
-def test_a_lens_without_a_record_is_left_out(
-    lost: str, looked: Path, tmp_path: Path, support: ModuleType
+def test_a_lens_is_shown_where_its_model_can_be_told(
+    lost: list[str], shown: bool, looked: Path, tmp_path: Path, support: ModuleType
 ) -> None:
     shutil.copytree(looked / "outputs", tmp_path / "outputs")
-    assert (
-        support.taamctl(tmp_path, *call("report", lr=0.05)).code == 0 and sections(tmp_path)["json"]
-    )
-    (tmp_path / "outputs" / f"{lost}.provenance.json").unlink()
+    for name in lost:
+        (tmp_path / "outputs" / name).unlink()
+    done = support.taamctl(tmp_path, *call("report", lr=0.05))
+    assert done.code == 0 and sections(tmp_path)["json"] == shown
+    assert ("is not known to be of the present model" in done.err) != shown
+
+
+def test_a_model_put_back_beside_newer_records_is_not_taken_for_the_newer(
+    looked: Path, tmp_path: Path, support: ModuleType
+) -> None:
+    shutil.copytree(looked / "outputs", tmp_path / "outputs")
+    assert support.taamctl(tmp_path, *call("run", lr=0.01)).code == 0
+    older = (tmp_path / "outputs" / TRAIN).read_bytes()
+    assert support.taamctl(tmp_path, *call("run", lr=0.05)).code == 0
+    assert support.taamctl(tmp_path, *call("eval", "--lens", lr=0.05)).code == 0
+    (tmp_path / "outputs" / TRAIN).write_bytes(older)
     done = support.taamctl(tmp_path, *call("report", lr=0.05))
     assert "is not known to be of the present model" in done.err and not sections(tmp_path)["json"]
+
+
+def test_init_writes_both_settings_of_a_routing_or_neither(
+    tmp_path: Path, support: ModuleType
+) -> None:
+    of_one_direction(tmp_path)
+    imported(tmp_path, support)
+    done = support.taamctl(
+        tmp_path, "init", "--dataset", "own", "--method", "taam", "--set", "infer.metric=cosine"
+    )
+    assert done.code == 0, done.err
+    infer = yaml.safe_load((tmp_path / "params.yaml").read_text())["infer"]
+    assert (infer["profile"], infer["metric"]) == ("as_published", "cosine")
+    assert "set infer.profile: amp and infer.metric: euclid" in done.err
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -263,7 +263,7 @@ LONG_FILES = {
     "taamctl/cli/run.py": 153,
     "taamctl/cli/split.py": 153,
     "taamctl/datasets/_imported.py": 182,
-    "taamctl/graph/columns.py": 501,
+    "taamctl/graph/columns.py": 411,
     "taamctl/graph/own.py": 466,
     "taamctl/planning/costs.py": 444,
     "taamctl/report/compare.py": 514,

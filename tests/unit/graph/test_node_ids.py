@@ -19,18 +19,11 @@ from taamctl.graph.canonical import to_scipy
 from taamctl.graph.options import ImportOptions
 
 N = 40
-UNUSUAL = (
-    "paper_id",
-    "node_idx",
-    "user_id",
-    "txId",
-    "movieId",
-    "DocID",
-    "item key",
-    "page ids",
-    "entity-index",
+UNUSUAL = ("paper_id", "node_idx", "user_id", "txId", "movieId", "DocID", "page ids", "my-uuid")
+NO_IDS = (
+    *("grid", "humid", "house_no", "zip_code", "page_number", "rank", "valid", "colour code"),
+    *("item key", "heat_index"),
 )
-NO_IDS = ("grid", "humid", "house_no", "zip_code", "page_number", "rank", "valid", "colour code")
 needs_dgl = pytest.mark.skipif(
     importlib.util.find_spec("dgl") is None, reason="dgl is not installed"
 )
@@ -388,8 +381,8 @@ def test_a_column_that_counts_the_nodes_is_no_feature(first: int, tmp_path: Path
     )
     assert graph.num_features == 2
     assert (
-        "nodes.csv: 'line' counts the nodes (every number once) and is left out; --features with "
-        "its name takes it" in graph.notes
+        "nodes.csv: 'line' counts the nodes (every number once) and is left out; to take it: "
+        "--features line --features '*'" in graph.notes
     )
 
 
@@ -611,3 +604,52 @@ def test_names_beside_a_matrix_that_name_nothing_are_left_out(tmp_path: Path) ->
         "nodes.csv: 'name' does not name every node once, so it is not read as their names"
         in graph.notes
     )
+
+
+def test_padded_ids_beside_a_count_of_the_rows_are_the_ids(tmp_path: Path) -> None:
+    made = Made(29)
+    columns = made.columns(
+        {"id": [f"{k + 1:03d}" for k in made.order], "no": list(range(1, N + 1))}
+    )
+    graph = read(made.table(tmp_path, columns, made.edges + 1))
+    assert joined(graph) == made.joined and graph.num_features == 2
+
+
+def test_a_rank_in_another_order_than_the_rows_is_a_feature_that_is_warned_of(
+    tmp_path: Path,
+) -> None:
+    made = Made(30)
+    columns = made.columns({"id": [f"n{k}" for k in made.order], "rank": made.order + 1})
+    graph = read(made.table(tmp_path, columns, [(f"n{u}", f"n{v}") for u, v in made.edges]))
+    assert graph.feature_names == ("rank", "x0", "x1")
+    assert any("warning: 'rank' holds a different whole number" in n for n in graph.notes)
+
+
+def test_what_counts_the_nodes_can_be_taken_beside_all_others(tmp_path: Path) -> None:
+    made = Made(31)
+    columns = made.columns({"id": [f"n{k}" for k in made.order], "line": list(range(N))})
+    paths = made.table(tmp_path, columns, [(f"n{u}", f"n{v}") for u, v in made.edges])
+    assert any("--features line --features '*'" in note for note in read(paths).notes)
+    assert read(paths, features=("line", "*")).feature_names == ("line", "x0", "x1")
+
+
+def test_ids_of_nineteen_digits_are_ids(tmp_path: Path) -> None:
+    made = Made(32)
+    columns = made.columns({"tweet": made.order + 1_234_567_890_123_456_000})
+    graph = read(made.table(tmp_path, columns, made.edges + 1_234_567_890_123_456_000))
+    assert joined(graph) == made.joined and graph.num_features == 2
+
+
+def test_ids_where_the_user_says_so_need_no_question(tmp_path: Path) -> None:
+    made = Made(33)
+    graph = read(made.table(tmp_path, made.columns({"rank": made.order}), made.edges), ends="ids")
+    assert joined(graph) == made.joined and graph.num_features == 2
+
+
+def test_a_list_column_and_a_column_of_one_name_are_named(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    nodes = {"id": ["a", "b"], "emb": [[1.0, 2.0], [3.0, 4.0]], "emb[0]": [1.0, 2.0]}
+    pq.write_table(pa.table(nodes), tmp_path / "nodes.parquet")
+    pq.write_table(pa.table({"source": ["a"], "target": ["b"]}), tmp_path / "edges.parquet")
+    with pytest.raises(TaamctlError, match=r"two features are called 'emb\[0\]'"):
+        read([tmp_path / "nodes.parquet", tmp_path / "edges.parquet"])
