@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from taamctl.core.errors import TaamctlError
 
@@ -61,11 +61,9 @@ def offers(package: str) -> dict[str, tuple[Offer, ...]]:
     """
     found: dict[str, tuple[Offer, ...]] = {}
     for point in metadata.entry_points(group=package):
-        by = (
-            f"{point.dist.name} {point.dist.version}"
-            if point.dist is not None
-            else "an unnamed package"
-        )
+        by = "an unnamed package"
+        if point.dist is not None:
+            by = f"{point.dist.name} {point.dist.version}"
         found[point.name] = (*found.get(point.name, ()), Offer(point.value, by))
     return found
 
@@ -75,16 +73,10 @@ def imported(package: str) -> dict[str, Path]:
 
     Nothing is opened, nothing is remembered.
     """
-    pattern = IMPORTED.get(package)
-    return (
-        {}
-        if pattern is None
-        else {
-            path.stem: path
-            for path in sorted(Path().glob(pattern))
-            if not path.name.startswith(".")
-        }
-    )
+    if package not in IMPORTED:
+        return {}
+    files = sorted(Path().glob(IMPORTED[package]))
+    return {path.stem: path for path in files if not path.name.startswith(".")}
 
 
 def names(package: str) -> tuple[str, ...]:
@@ -109,12 +101,13 @@ def origin(package: str, name: str) -> str:
 
 
 def _owners(package: str, name: str) -> list[str]:
+    owners = [offer.package for offer in offers(package).get(name, ())]
+    if name in builtin(package):
+        owners.insert(0, "taamctl")
     file = imported(package).get(name)
-    return [
-        *(["taamctl"] if name in builtin(package) else []),
-        *(o.package for o in offers(package).get(name, ())),
-        *([str(file)] if file is not None else []),
-    ]
+    if file is not None:
+        owners.append(str(file))
+    return owners
 
 
 def refuse_taken(package: str, name: str) -> None:
@@ -139,12 +132,14 @@ def require(package: str, name: str) -> None:
         TaamctlError: no such plug-in (the message lists the known ones and the hint the nearest),
             or more than one.
     """
-    known, kind = names(package), _kind(package)
+    known = names(package)
+    kind = _kind(package)
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else ""
         raise TaamctlError(f"no {kind} called {name!r}; there are: {', '.join(known)}", hint)
-    owners, file = _owners(package, name), imported(package).get(name)
+    owners = _owners(package, name)
+    file = imported(package).get(name)
     if len(owners) > 1 and file is not None:
         raise TaamctlError(
             f"{file} is called as a {_kind(package)} of {owners[0]}",
@@ -157,37 +152,36 @@ def require(package: str, name: str) -> None:
             f"a name belongs to one {kind}: rename the entry point, or uninstall "
             f"{owners[-1].split()[0]}",
         )
-    if not NAME.fullmatch(
-        name
-    ):  # it becomes a folder, a section of params.yaml and a part of --set
+    # It becomes a folder, a section of params.yaml and a part of --set.
+    if not NAME.fullmatch(name):
         raise TaamctlError(f"{owners[0]} calls a {kind} {name!r}", NAME_RULE)
 
 
-def load(package: str, name: str) -> Any:
-    """Import the plug-in `name` of `package`; a file of the working folder gives an object with
+def load(package: str, name: str) -> ModuleType:
+    """Import the plug-in `name` of `package`; a file of the working folder gives a module with
     what such a module holds.
 
     Raises:
         TaamctlError: as `require`; or another package's plug-in cannot be imported, or is none.
     """
     require(package, name)
-    if not is_outside(package, name):
-        return importlib.import_module(f"{package}.{name}")
     file = imported(package).get(name)
     if file is not None:
-        return importlib.import_module(f"{package}._imported").module(file)
+        reader = importlib.import_module(f"{package}._imported")
+        module: ModuleType = reader.module(file)
+        return module
+    if not is_outside(package, name):
+        return importlib.import_module(f"{package}.{name}")
     (offer,) = offers(package)[name]
     where = f"the {_kind(package)} {name!r} of {offer.package}"
+    distribution = offer.package.split()[0]
     try:
         module = importlib.import_module(offer.module)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # whatever a stranger's module does while it is imported
+    # whatever a stranger's module does while it is imported
+    except (Exception, SystemExit) as error:
         raise TaamctlError(
             f"{where} cannot be imported: {type(error).__name__}: {error}",
-            f"python -c 'import {offer.module}' shows where; mend it, or uninstall "
-            f"{offer.package.split()[0]}",
+            f"python -c 'import {offer.module}' shows where; mend it, or uninstall {distribution}",
         ) from error
     missing = [a for a in NEEDED.get(package, ()) if not hasattr(module, a)]
     if missing:
@@ -209,25 +203,12 @@ def sources(package: str, name: str) -> tuple[Path, ...]:
         TaamctlError: as `require`; or there is no source to be found.
     """
     require(package, name)
-    here = name in imported(package)
-    if here or not is_outside(package, name):
-        spec = importlib.util.find_spec(package)
-        assert spec is not None
-        return (
-            Path(next(iter(spec.submodule_search_locations or ())))
-            / f"{'_imported' if here else name}.py",
-        )
+    if name in imported(package):
+        return (_folder(package) / "_imported.py",)
+    if not is_outside(package, name):
+        return (_folder(package) / f"{name}.py",)
     (offer,) = offers(package)[name]
-    top = importlib.util.find_spec(offer.module.partition(".")[0])
-    files: tuple[Path, ...] = ()
-    if top is not None and top.submodule_search_locations:
-        files = tuple(
-            sorted(
-                f for folder in top.submodule_search_locations for f in Path(folder).rglob("*.py")
-            )
-        )
-    elif top is not None and top.origin is not None and Path(top.origin).is_file():
-        files = (Path(top.origin),)
+    files = _files_around(offer.module)
     if not files:
         raise TaamctlError(
             f"the {_kind(package)} {name!r} of {offer.package} has no source: no module "
@@ -235,6 +216,26 @@ def sources(package: str, name: str) -> tuple[Path, ...]:
             f"install {offer.package.split()[0]} again",
         )
     return files
+
+
+def _folder(package: str) -> Path:
+    """Return the folder of a package of ours."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    return Path(next(iter(spec.submodule_search_locations or ())))
+
+
+def _files_around(module: str) -> tuple[Path, ...]:
+    """Return the source files of a module's top package, or of the module where it is alone."""
+    top = importlib.util.find_spec(module.partition(".")[0])
+    if top is None:
+        return ()
+    if top.submodule_search_locations:
+        folders = map(Path, top.submodule_search_locations)
+        return tuple(sorted(file for folder in folders for file in folder.rglob("*.py")))
+    if top.origin is not None and Path(top.origin).is_file():
+        return (Path(top.origin),)
+    return ()
 
 
 def _kind(package: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 PARTS = ("train", "val", "test")
 SCOPES = ("all_seen", "up_to_task", "task_only")
 Array = np.ndarray[Any, Any]
+Plain = Any  # what YAML and JSON hold: text, numbers, null, lists and mappings of such
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,15 @@ class NodeGraph:
     feature_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        self._check_arrays()
+        self._check_names()
         self._check_given()
+        self._check_arrival()
+        values = self.features.data if isinstance(self.features, CSR) else self.features
+        if values is not None and not np.isfinite(values).all():
+            self._refuse_non_finite()
+
+    def _check_arrays(self) -> None:
         n = self.adjacency.shape[0]
         if self.adjacency.shape != (n, n):
             raise TaamctlError(
@@ -148,57 +157,51 @@ class NodeGraph:
                 f"{self.name}: {self.features.shape[0]} feature rows for {n} nodes",
                 "every node needs one feature row; check that both files come from the same graph",
             )
-        if self.labels.shape != (n,) or self.labels.dtype != np.int64:
-            raise TaamctlError(
-                f"{self.name}: labels are {self.labels.dtype} {self.labels.shape}, expected int64 "
-                f"({n},)"
-            )
-        if n and (int(self.labels.min()) < -1 or int(self.labels.max()) >= len(self.class_names)):
-            raise TaamctlError(f"{self.name}: labels lie outside -1..{len(self.class_names) - 1}")
-        if (
-            self.feature_names
-            and not len(set(self.feature_names)) == len(self.feature_names) == self.num_features
-        ):
-            raise TaamctlError(
-                f"{self.name}: {len(self.feature_names)} names for {self.num_features} features, "
-                "each of which has its own"
-            )
-        values = self.features.data if isinstance(self.features, CSR) else self.features
         if isinstance(self.features, np.ndarray) and self.features.dtype != np.float32:
             raise TaamctlError(f"{self.name}: features are {self.features.dtype}, expected float32")
-        if values is not None and not np.isfinite(values).all():
-            self._refuse_non_finite()
+        self._check_one("labels", self.labels, np.int64, n)
+
+    def _check_names(self) -> None:
+        labels = self.labels
+        if len(labels) and not -1 <= labels.min() <= labels.max() < len(self.class_names):
+            raise TaamctlError(f"{self.name}: labels lie outside -1..{len(self.class_names) - 1}")
+        names = self.feature_names
+        if names and not len(set(names)) == len(names) == self.num_features:
+            raise TaamctlError(
+                f"{self.name}: {len(names)} names for {self.num_features} features, each of which "
+                "has its own"
+            )
 
     def _check_given(self) -> None:
-        n, c = self.adjacency.shape[0], len(self.class_names)
-        for what, values, dtype, length in (
-            ("arrival", self.given.arrival, np.int64, c),
-            ("part", self.given.part, np.int8, n),
-            ("time", self.given.time, np.float64, n),
-        ):
-            if values is not None and (values.shape != (length,) or values.dtype != dtype):
-                raise TaamctlError(
-                    f"{self.name}: given {what} is {values.dtype} {values.shape}, expected "
-                    f"{np.dtype(dtype)} ({length},)"
-                )
-        if self.given.node_id is not None and len(self.given.node_id) != n:
-            raise TaamctlError(f"{self.name}: {len(self.given.node_id)} node names for {n} nodes")
+        n = self.adjacency.shape[0]
+        given = self.given
+        self._check_one("given arrival", given.arrival, np.int64, len(self.class_names))
+        self._check_one("given part", given.part, np.int8, n)
+        self._check_one("given time", given.time, np.float64, n)
+        if given.node_id is not None and len(given.node_id) != n:
+            raise TaamctlError(f"{self.name}: {len(given.node_id)} node names for {n} nodes")
+        part = given.part
+        if part is not None and len(part) and not -1 <= part.min() <= part.max() < len(PARTS):
+            raise TaamctlError(f"{self.name}: given parts lie outside -1..{len(PARTS) - 1}")
+
+    def _check_arrival(self) -> None:
         arrival = self.given.arrival
-        if (
-            arrival is not None
-            and len(arrival)
-            and set(arrival.tolist()) != set(range(int(arrival.max()) + 1))
-        ):
+        if arrival is None or not len(arrival):
+            return
+        tasks = set(arrival.tolist())
+        if tasks != set(range(int(arrival.max()) + 1)):
             raise TaamctlError(
-                f"{self.name}: classes arrive with the tasks {sorted(set(arrival.tolist()))}",
+                f"{self.name}: classes arrive with the tasks {sorted(tasks)}",
                 "number tasks from 0 without a gap",
             )
-        if (
-            self.given.part is not None
-            and len(self.given.part)
-            and not -1 <= self.given.part.min() <= self.given.part.max() < len(PARTS)
-        ):
-            raise TaamctlError(f"{self.name}: given parts lie outside -1..{len(PARTS) - 1}")
+
+    def _check_one(self, what: str, values: Array | None, dtype: type, length: int) -> None:
+        if values is not None and (values.shape != (length,) or values.dtype != dtype):
+            verb = "are" if what == "labels" else "is"
+            raise TaamctlError(
+                f"{self.name}: {what} {verb} {values.dtype} {values.shape}, expected "
+                f"{np.dtype(dtype)} ({length},)"
+            )
 
     def _refuse_non_finite(self) -> None:
         """Name the first NaN or Inf by row and column."""
@@ -206,11 +209,9 @@ class NodeGraph:
         if isinstance(x, CSR):
             assert x.data is not None
             at = int(np.flatnonzero(~np.isfinite(x.data))[0])
-            row, column, value = (
-                int(np.searchsorted(x.indptr, at, side="right")) - 1,
-                int(x.indices[at]),
-                x.data[at],
-            )
+            row = int(np.searchsorted(x.indptr, at, side="right")) - 1
+            column = int(x.indices[at])
+            value = x.data[at]
         else:
             row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(x)))
             value = x[row, column]

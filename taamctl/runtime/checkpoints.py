@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from taamctl.core.canonical import canonical_json
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.runtime import artefacts
-from taamctl.runtime.params import canonical_json
+from taamctl.runtime.artefact_writer import Writer, create
+from taamctl.runtime.artefacts import Artefact
 
 State = Mapping[str, Array]
 
@@ -23,7 +23,7 @@ class FileCheckpoints:
     seen.
     """
 
-    def __init__(self, folder: Path, key: Callable[[], Any]) -> None:
+    def __init__(self, folder: Path, key: Callable[[], object]) -> None:
         self._folder = folder
         self._make_key = key  # reads input files, so not before they are known to be there
 
@@ -39,7 +39,7 @@ class FileCheckpoints:
         missing, damaged or of another run.
         """
         try:
-            with artefacts.Artefact(self._file(stage), "checkpoint") as saved:
+            with Artefact(self._file(stage), "checkpoint") as saved:
                 if saved.attribute("key") != self._key:
                     return None
                 parts: dict[str, dict[str, Array]] = {"state": {}, "training": {}}
@@ -68,14 +68,14 @@ class FileCheckpoints:
     def save(self, stage: int, state: State, training: State, losses: Array) -> None:
         """Keep a finished stage, whole or not at all."""
 
-        def fill(writer: artefacts.Writer) -> None:
+        def fill(writer: Writer) -> None:
             writer.attribute("key", self._key)
             writer.put("loss", losses)
             for kind, arrays in (("state", state), ("training", training)):
                 for name, array in arrays.items():
                     writer.put(f"{kind}/{name}", np.asarray(array))
 
-        artefacts.create(self._file(stage), "checkpoint", {}, fill)
+        create(self._file(stage), "checkpoint", {}, fill)
 
     def remove(self) -> None:
         """Delete what this run kept, and what is unreadable; another run's finished tasks stay
@@ -92,7 +92,7 @@ class FileCheckpoints:
     @staticmethod
     def _key_in(file: Path) -> str | None:
         try:
-            with artefacts.Artefact(file, "checkpoint") as saved:
+            with Artefact(file, "checkpoint") as saved:
                 return str(saved.attribute("key"))
         except TaamctlError:
             return None

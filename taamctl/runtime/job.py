@@ -9,15 +9,16 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from taamctl.core import subnormals
+from taamctl.core.canonical import canonical
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
-from taamctl.runtime import artefacts, provenance
+from taamctl.core.types import Plain
+from taamctl.runtime import atomic_files, provenance
 from taamctl.runtime.layout import Layout
 from taamctl.runtime.lock import writing
-from taamctl.runtime.params import Params, canonical
+from taamctl.runtime.params import Params
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,9 @@ class Context:
     tell: Callable[[str], None] = field(default=lambda line: None)
     max_memory: int | None = None
 
-    def asked(self, section: str) -> Any:
+    def asked(self, section: str) -> Plain:
         """Return a section of the parameters as plain values, such as `split` or `methods.taam`."""
-        name, _, plugin = section.partition(".")
-        value = (
-            (self.params.tree.get(name) or {}).get(plugin) if plugin else self.params.section(name)
-        )
-        return artefacts.strict(canonical(value))
+        return atomic_files.strict(self.params.plain(section))
 
 
 @dataclass(frozen=True)
@@ -73,11 +70,11 @@ class Job:
 
     stage: str
     label: str
-    params: Any
+    params: object
     inputs: tuple[tuple[Path, str], ...]
     outputs: tuple[Path, ...]
     code: tuple[str, ...]
-    asked: dict[str, Any] = field(default_factory=dict)
+    asked: dict[str, Plain] = field(default_factory=dict)
     raw: tuple[Path, ...] = ()
     flushes: bool = False
 
@@ -90,13 +87,13 @@ class Outcome:
 
     path: Path
     reused: bool
-    record: dict[str, Any]
+    record: dict[str, Plain]
 
 
 def execute(
     context: Context,
     job: Job,
-    compute: Callable[[], dict[str, Any] | None],
+    compute: Callable[[], dict[str, Plain] | None],
     done: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Make the outputs of `job`, or reuse them.
@@ -116,36 +113,20 @@ def execute(
             )
     _tell_stale_inputs(context, job)
     main = job.outputs[0]
-    if (
-        not os.access(main.parent, os.W_OK)
-        and (kept := _reusable(context, job, key_of(context, job))) is not None
-    ):
-        return kept  # a folder that cannot be written is still good for reading
+    if not os.access(main.parent, os.W_OK):  # such a folder is still good for reading
+        there = _reusable(context, job, key_of(context, job))
+        if there is not None:
+            return there
     with writing(main, wait=context.wait, tell=context.tell):
         for output in job.outputs:
-            artefacts.sweep(output)
+            atomic_files.sweep(output)
         key = key_of(context, job)
-        if (kept := _reusable(context, job, key)) is not None:
+        there = _reusable(context, job, key)
+        if there is not None:
             done()  # a run that was stopped between its sidecar and this left it undone
-            return kept
-        clock = provenance.Clock()
-        with subnormals.flushed() if job.flushes else nullcontext():
-            facts, machine = dict(compute() or {}), provenance.machine()
-            if job.flushes:
-                machine["subnormals"] = subnormals.done_here()
-        record: dict[str, Any] = {
-            "stage": job.stage,
-            "label": job.label,
-            "key": key,
-            "asked": _asked(job),
-            "raw": {str(path): provenance.stamp(path) for path in job.raw},
-            "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
-            "cost": {**clock.read(), **facts.pop("cost", {})},
-            "versions": provenance.versions(),
-            "machine": machine,
-            "facts": facts,
-        }
-        artefacts.write_json(provenance.sidecar_of(main), record)
+            return there
+        record = _computed(job, key, compute)
+        atomic_files.write_json(provenance.sidecar_of(main), record)
         done()
         cost = record["cost"]
         context.tell(
@@ -153,6 +134,30 @@ def execute(
             f"({cost['cpu_s']:.1f} s of CPU, process peak {cost['peak_memory_mib']:.0f} MiB)"
         )
         return Outcome(main, False, record)
+
+
+def _computed(
+    job: Job, key: dict[str, Plain], compute: Callable[[], dict[str, Plain] | None]
+) -> dict[str, Plain]:
+    """Make the outputs, and return the record of how."""
+    clock = provenance.Clock()
+    with subnormals.flushed() if job.flushes else nullcontext():
+        facts = dict(compute() or {})
+        machine = provenance.machine()
+        if job.flushes:
+            machine["subnormals"] = subnormals.done_here()
+    return {
+        "stage": job.stage,
+        "label": job.label,
+        "key": key,
+        "asked": _asked(job),
+        "raw": {str(path): provenance.stamp(path) for path in job.raw},
+        "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
+        "cost": {**clock.read(), **facts.pop("cost", {})},
+        "versions": provenance.versions(),
+        "machine": machine,
+        "facts": facts,
+    }
 
 
 def is_current(context: Context, job: Job) -> bool:
@@ -165,16 +170,14 @@ def is_current(context: Context, job: Job) -> bool:
     )
 
 
-def _reusable(context: Context, job: Job, key: dict[str, Any]) -> Outcome | None:
+def _reusable(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | None:
     main = job.outputs[0]
     record = _recorded(main)
     if context.force or record is None or not _still_right(record, key, job.outputs):
         return None
-    changed = [
-        f"{name} {old}"
-        for name, old in record.get("versions", {}).items()
-        if provenance.versions().get(name) != old
-    ]
+    versions = provenance.versions()
+    recorded = record.get("versions", {}).items()
+    changed = [f"{name} {old}" for name, old in recorded if versions.get(name) != old]
     made_with = f"; it was made with {', '.join(changed)}" if changed else ""
     context.tell(
         f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match{made_with})"
@@ -182,7 +185,7 @@ def _reusable(context: Context, job: Job, key: dict[str, Any]) -> Outcome | None
     return Outcome(main, True, record)
 
 
-def key_of(context: Context, job: Job) -> dict[str, Any]:
+def key_of(context: Context, job: Job) -> dict[str, Plain]:
     """Return what an artefact is tied to: parameters, checksums of inputs and raw data, source
     code, the rule for subnormal numbers.
     """
@@ -193,12 +196,14 @@ def key_of(context: Context, job: Job) -> dict[str, Any]:
     stamps = (_recorded(job.outputs[0]) or {}).get("raw", {})
     raw = {path.name: provenance.digest_of(path, stamps.get(str(path))) for path in job.raw}
     key = {
-        "params": artefacts.strict(canonical(job.params)),
+        "params": atomic_files.strict(canonical(job.params)),
         "inputs": inputs,
         "raw": raw,
         "code": provenance.code_digest(job.code),
     }
-    return {**key, "subnormals": subnormals.RULE} if job.flushes else key
+    if job.flushes:
+        key["subnormals"] = subnormals.RULE
+    return key
 
 
 def _name(context: Context, path: Path) -> str:
@@ -206,12 +211,12 @@ def _name(context: Context, path: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
-def _asked(job: Job) -> dict[str, Any]:
+def _asked(job: Job) -> dict[str, Plain]:
     """Return the parameter sections behind an artefact, its inputs' included."""
-    found: dict[str, Any] = {}
+    found: dict[str, Plain] = {}
     for path, _ in job.inputs:
         found |= (_recorded(path) or {}).get("asked", {})
-    return {**found, **artefacts.strict(canonical(job.asked))}
+    return {**found, **atomic_files.strict(canonical(job.asked))}
 
 
 def _tell_stale_inputs(context: Context, job: Job) -> None:
@@ -221,15 +226,7 @@ def _tell_stale_inputs(context: Context, job: Job) -> None:
     if job.stage == "report":  # it puts different settings side by side, and names them itself
         return
     for path, _ in job.inputs:
-        what = []
-        for section, old in (_recorded(path) or {}).get("asked", {}).items():
-            now = context.asked(section)
-            if isinstance(now, dict) and isinstance(old, dict):
-                what += [
-                    f"{section}.{k} {old[k]} (now {now.get(k)})"
-                    for k in old
-                    if now.get(k) != old[k]
-                ]
+        what = _differences(context, (_recorded(path) or {}).get("asked", {}))
         if what:
             context.tell(
                 f"note: {path} was made with {', '.join(what)}; taamctl run remakes what is "
@@ -237,10 +234,21 @@ def _tell_stale_inputs(context: Context, job: Job) -> None:
             )
 
 
-def _recorded(path: Path) -> dict[str, Any] | None:
+def _differences(context: Context, recorded: dict[str, Plain]) -> list[str]:
+    """Name the recorded parameters that are others now."""
+    found: list[str] = []
+    for section, old in recorded.items():
+        now = context.asked(section)
+        if isinstance(now, dict) and isinstance(old, dict):
+            changed = [key for key in old if now.get(key) != old[key]]
+            found += [f"{section}.{key} {old[key]} (now {now.get(key)})" for key in changed]
+    return found
+
+
+def _recorded(path: Path) -> dict[str, Plain] | None:
     """Return a sidecar's record, or None where there is none of the right shape."""
     try:
-        record = artefacts.read_json(provenance.sidecar_of(path))
+        record = atomic_files.read_json(provenance.sidecar_of(path))
     except (TaamctlError, OSError):
         return None
     whole = isinstance(record, dict) and all(
@@ -249,17 +257,16 @@ def _recorded(path: Path) -> dict[str, Any] | None:
     return record if whole else None
 
 
-def _still_right(record: dict[str, Any], key: dict[str, Any], outputs: tuple[Path, ...]) -> bool:
-    if record["key"] != key and not (
-        not key["raw"] and {**record["key"], "raw": {}} == key
-    ):  # raw data may be gone by now
+def _still_right(
+    record: dict[str, Plain], key: dict[str, Plain], outputs: tuple[Path, ...]
+) -> bool:
+    without_raw = {**record["key"], "raw": {}}  # raw data may be gone by now
+    if record["key"] != key and (key["raw"] or without_raw != key):
         return False
     for output in outputs:
         known = record["outputs"].get(output.name)
-        if (
-            known is None
-            or not output.is_file()
-            or provenance.digest_of(output, known) != known["sha256"]
-        ):
+        if known is None or not output.is_file():
+            return False
+        if provenance.digest_of(output, known) != known["sha256"]:
             return False
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,15 +12,18 @@ from pathlib import Path
 
 from taamctl.core.errors import TaamctlError, explain_os_error
 
+POLL = 0.05  # seconds between two looks at a lock that is held
+
 
 @contextmanager
 def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[None]:
     """Hold the writer's lock of `path` for the body.
 
-    The kernel frees it when the process dies, however it dies.
+    The system frees it when the process dies, however it dies.
 
     Args:
-        path: the artefact; the lock lies beside it as `.<name>.lock`.
+        path: the artefact; the lock lies beside it as `.<name>.lock`, who holds it as
+            `.<name>.lock.owner`.
         wait: False to give up at once where another process holds it.
         tell: receives one line when this process has to wait.
 
@@ -27,48 +31,40 @@ def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[
         TaamctlError: another process holds the lock and `wait` is False, or the folder cannot be
             written.
     """
-    import fcntl
+    from filelock import FileLock, Timeout
 
-    lock = path.parent / f".{path.name}.lock"
+    file = path.parent / f".{path.name}.lock"
+    owner = path.parent / f".{path.name}.lock.owner"
+    lock = FileLock(file, poll_interval=POLL)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise explain_os_error(error, path) from None
-    try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = _owner(lock)
+            lock.acquire(blocking=False)
+        except Timeout:
+            holder = _holder(owner)
             if not wait:
                 raise TaamctlError(
-                    f"{path} is being written by {owner}",
+                    f"{path} is being written by {holder}",
                     "wait for it to end, or leave out --no-wait",
                 ) from None
-            tell(f"{path} is being written by {owner}; waiting")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        try:
-            os.ftruncate(descriptor, 0)
-            os.pwrite(
-                descriptor,
-                json.dumps(
-                    {"pid": os.getpid(), "host": os.uname().nodename, "since": time.time()}
-                ).encode(),
-                0,
-            )
-        except OSError as error:
-            raise explain_os_error(error, path) from None
+            tell(f"{path} is being written by {holder}; waiting")
+            lock.acquire()
+        who = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
+        owner.write_text(json.dumps(who), encoding="utf-8")
+    except OSError as error:
+        lock.release()
+        raise explain_os_error(error, path) from None
+    try:
         yield
     finally:
-        os.close(descriptor)
+        owner.unlink(missing_ok=True)
+        lock.release()
 
 
-def _owner(lock: Path) -> str:
+def _holder(owner: Path) -> str:
     try:
-        who = json.loads(lock.read_text())
-        return (
-            f"process {who['pid']} on {who['host']} since "
-            f"{time.strftime('%H:%M:%S', time.localtime(who['since']))}"
-        )
+        who = json.loads(owner.read_text(encoding="utf-8"))
+        since = time.strftime("%H:%M:%S", time.localtime(who["since"]))
+        return f"process {who['pid']} on {who['host']} since {since}"
     except (OSError, ValueError, KeyError):
         return "another process"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 from taamctl.core.types import Array, StreamInfo
-from taamctl.runtime.artefacts import Artefact, Writer
+from taamctl.runtime.artefact_writer import Writer
+from taamctl.runtime.artefacts import Artefact
 
 State = Mapping[str, Array]
 
@@ -17,7 +17,7 @@ State = Mapping[str, Array]
 def fill(
     writer: Writer,
     info: StreamInfo,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
     shared: State,
     stage: Callable[[int], tuple[State, Array] | None],
     epochs: int,
@@ -50,12 +50,9 @@ def read(artefact: Artefact) -> tuple[State, list[State]]:
     """
 
     def folder(below: str) -> State:
-        return (
-            {p.removeprefix(f"{below}/"): artefact.read(p) for p in artefact.paths(below)}
-            if artefact.has(below)
-            else {}
-        )
+        if not artefact.has(below):
+            return {}
+        return {p.removeprefix(f"{below}/"): artefact.read(p) for p in artefact.paths(below)}
 
-    return folder("shared"), [
-        folder(f"stages/{t:02d}") for t in range(artefact.shape("stream/bounds")[0])
-    ]
+    num_tasks = artefact.shape("stream/bounds")[0]
+    return folder("shared"), [folder(f"stages/{t:02d}") for t in range(num_tasks)]

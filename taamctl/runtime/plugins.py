@@ -7,10 +7,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Plain
 from taamctl.runtime import params
 
 EVERY = "all"  # stands for every plug-in there is; no plug-in may be called so
@@ -20,17 +20,16 @@ def expand(kind: str, names: Iterable[str] | None) -> list[str] | None:
     """Return names with `all` replaced by every plug-in there is, each once; None stays None."""
     if names is None:
         return None
-    found = [
-        n
-        for name in names
-        for n in (registry.names(f"taamctl.{kind}") if name == EVERY else (name,))
-    ]
-    return list(dict.fromkeys(found))
+    found: dict[str, None] = {}
+    for name in names:
+        chosen = registry.names(f"taamctl.{kind}") if name == EVERY else (name,)
+        found |= dict.fromkeys(chosen)
+    return list(found)
 
 
 def read(
     path: Path, overrides: Iterable[str], methods: Iterable[str] | None = None, *, used: bool = True
-) -> dict[str, Any]:
+) -> dict[str, Plain]:
     """Read a parameter file, complete it with the sections of other packages' plug-ins, then apply
     the overrides.
 
@@ -42,31 +41,38 @@ def read(
         used: whether the methods of the run are used, so that their sections have to be there; else
             only overridden ones are.
     """
-    overrides = list(overrides)
-    late = [
-        o
-        for o in overrides
-        if o.strip().startswith(tuple(f"{kind}." for kind in params.PLUGIN_SECTIONS))
-    ]
-    tree = params.read(path, [o for o in overrides if o not in late])
-    run = tree.get("run") if isinstance(tree.get("run"), dict) else {}
+    early: list[str] = []
+    late: list[tuple[str, str, str]] = []
+    for override in overrides:
+        kind, _, rest = override.strip().partition(".")
+        if kind in params.PLUGIN_SECTIONS:
+            late.append((kind, rest.partition("=")[0].split(".")[0].strip(), override))
+        else:
+            early.append(override)
+    tree = params.read(path, early)
     for kind in params.PLUGIN_SECTIONS:
-        named = [
-            o.partition("=")[0].split(".")[1].strip()
-            for o in late
-            if o.strip().startswith(f"{kind}.")
-        ]
-        chosen = methods if kind == "methods" and methods else (run or {}).get(kind)
-        if (used or kind == "datasets") and isinstance(chosen, (list, tuple)):
-            named += [name for name in chosen if isinstance(name, str)]
+        named = [name for of, name, _ in late if of == kind]
+        if used or kind == "datasets":
+            named += _chosen(tree, kind, methods)
         for name in dict.fromkeys(named):
             complete(tree, kind, name)
-    for override in late:
+    for _, _, override in late:
         params.set_value(tree, override)
     return tree
 
 
-def complete(tree: dict[str, Any], kind: str, name: str) -> None:
+def _chosen(tree: params.Tree, kind: str, methods: Iterable[str] | None) -> list[str]:
+    """Return the plug-ins that the `run` section names, where it is well-formed."""
+    if kind == "methods" and methods:
+        return list(methods)
+    run = tree.get("run")
+    names = run.get(kind) if isinstance(run, dict) else None
+    if not isinstance(names, (list, tuple)):
+        return []
+    return [name for name in names if isinstance(name, str)]
+
+
+def complete(tree: dict[str, Plain], kind: str, name: str) -> None:
     """Put another package's plug-in's `DEFAULTS` into a parameter tree that has no section for it,
     in place.
 
@@ -83,7 +89,7 @@ def complete(tree: dict[str, Any], kind: str, name: str) -> None:
     sections[name] = defaults(kind, name)
 
 
-def defaults(kind: str, name: str) -> dict[str, Any]:
+def defaults(kind: str, name: str) -> dict[str, Plain]:
     """Return a copy of the `DEFAULTS` of another package's plug-in; `{}` where it has no
     parameters.
     """

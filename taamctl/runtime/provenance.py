@@ -6,18 +6,18 @@ It is never part of an artefact's own bytes.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import platform
-import resource
 import sys
 import time
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from taamctl.core import memory, registry
+from taamctl.core.types import Plain
 
 LIBRARIES = ("taamctl", "torch", "dgl", "ogb", "numpy", "scipy", "scikit-learn", "h5py")
 
@@ -33,7 +33,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def stamp(path: Path) -> dict[str, Any]:
+def stamp(path: Path) -> dict[str, Plain]:
     """Return a file's sha256, and the size and modification time that let a later run trust it
     without reading it.
     """
@@ -41,7 +41,7 @@ def stamp(path: Path) -> dict[str, Any]:
     return {"sha256": sha256(path), "size": before.st_size, "mtime_ns": before.st_mtime_ns}
 
 
-def digest_of(path: Path, known: dict[str, Any] | None = None) -> str:
+def digest_of(path: Path, known: dict[str, Plain] | None = None) -> str:
     """Return a file's sha256, from its recorded stamp where size and modification time still
     agree.
     """
@@ -81,33 +81,29 @@ def code_digest(packages: tuple[str, ...]) -> str:
 
 
 def _files(name: str) -> list[Path]:
-    import importlib.util
-
     folder, _, rest = name.partition("/")
+    plugin = rest.removesuffix(".py")
+    if folder in ("methods", "datasets") and registry.is_outside(f"taamctl.{folder}", plugin):
+        return list(registry.sources(f"taamctl.{folder}", plugin))
     path = Path(__file__).resolve().parent.parent / name
-    if (
-        folder == "stages"
-    ):  # the stage modules lie beside the package in a checkout, inside it in a wheel
-        found = importlib.util.find_spec("taamctl.stages")
-        if found is None or not found.submodule_search_locations:
-            raise RuntimeError(
-                "taamctl.stages is not importable: install the package (pip install .)"
-            )
-        path = Path(next(iter(found.submodule_search_locations))) / rest
-    elif folder in ("methods", "datasets") and registry.is_outside(
-        f"taamctl.{folder}", rest.removesuffix(".py")
-    ):
-        return list(registry.sources(f"taamctl.{folder}", rest.removesuffix(".py")))
+    if folder == "stages":
+        path = _stages_folder() / rest
     return sorted(path.rglob("*.py")) if path.is_dir() else [path]
+
+
+def _stages_folder() -> Path:
+    """Return where the stage modules lie: beside the package in a checkout, inside it in a
+    wheel.
+    """
+    found = importlib.util.find_spec("taamctl.stages")
+    if found is None or not found.submodule_search_locations:
+        raise RuntimeError("taamctl.stages is not importable: install the package (pip install .)")
+    return Path(next(iter(found.submodule_search_locations)))
 
 
 def cpu_seconds() -> float:
     """Return the CPU time of this process and its ended children, in seconds."""
-    own, children = (
-        resource.getrusage(resource.RUSAGE_SELF),
-        resource.getrusage(resource.RUSAGE_CHILDREN),
-    )
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    return sum(os.times()[:4])
 
 
 def peak_memory_mib() -> float:
@@ -131,11 +127,11 @@ class Clock:
         }
 
 
-def machine() -> dict[str, Any]:
+def machine() -> dict[str, Plain]:
     """Return what the machine is: system, processor count, thread variables, and the torch
     device and threads if torch is loaded.
     """
-    found: dict[str, Any] = {"system": platform.platform(), "cpus": os.cpu_count()}
+    found: dict[str, Plain] = {"system": platform.platform(), "cpus": os.cpu_count()}
     torch = sys.modules.get("torch")
     if torch is not None:
         found["torch_threads"] = torch.get_num_threads()

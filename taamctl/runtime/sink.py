@@ -21,15 +21,15 @@ class Sink:
         self.failure: OSError | None = None
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move."""
+        """Move to an offset, as `io` does."""
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
-        """Tell where it stands."""
+        """Return the present offset."""
         return self._file.tell()
 
     def read(self, size: int = -1) -> bytes:
-        """Read bytes."""
+        """Read at most `size` bytes."""
         return self._file.read(size)
 
     def readinto(self, buffer: memoryview) -> int:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import resource
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,14 +32,15 @@ def test_the_peak_is_bytes_whatever_the_system_counts_in(
     monkeypatch: pytest.MonkeyPatch, platform: str, size: int
 ) -> None:
     monkeypatch.setattr(memory.sys, "platform", platform)
-    monkeypatch.setattr(memory.resource, "getrusage", lambda _: SimpleNamespace(ru_maxrss=5))
+    monkeypatch.setattr(resource, "getrusage", lambda _: SimpleNamespace(ru_maxrss=5))
     assert memory.peak() == size
-    monkeypatch.setattr(memory, "Path", lambda _: SimpleNamespace(read_text=_no_proc))
-    assert memory.used() == size
 
 
-def _no_proc() -> str:
-    raise FileNotFoundError
+def test_memory_in_use_grows_with_what_is_held() -> None:
+    before = memory.used()
+    held = np.ones(64 << 20, np.uint8)
+    assert memory.used() - before > held.size // 2
+    assert memory.peak() >= held.size
 
 
 def _graph(features: np.ndarray, labels: list[int] | None = None) -> NodeGraph:

@@ -1,0 +1,109 @@
+"""Write text files whole or not at all, and read JSON back.
+
+A writer fills a temporary file in the target's folder, syncs it and renames it over the target; a
+final path is never opened for writing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError, explain_os_error
+from taamctl.core.types import Plain
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success sync it and rename it over `path`, on any
+    failure remove it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise explain_os_error(error, path) from None
+    unique = f"{os.getpid()}-{secrets.token_hex(4)}"  # pids of two containers may be equal
+    temporary = path.parent / f".{path.name}.{unique}.tmp"
+    try:
+        yield temporary
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise explain_os_error(error, path) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sweep(path: Path) -> None:
+    """Remove the temporary files and folders that killed writers of `path` left behind.
+
+    Call it while holding the path's lock.
+    """
+    for stale in path.parent.glob(f".{path.name}.*.tmp"):
+        if stale.is_dir():
+            shutil.rmtree(stale, ignore_errors=True)
+        else:
+            stale.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write strict JSON atomically; NaN becomes null."""
+    write_text(path, json.dumps(strict(value), indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def strict(value: object) -> Plain:
+    """Return a copy that strict JSON can hold: numpy scalars and arrays unwrapped, NaN and
+    infinities as null.
+    """
+    if isinstance(value, Mapping):
+        return {str(k): strict(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return strict(value.tolist())
+    if isinstance(value, np.generic):
+        return strict(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def read_json(path: Path, made_by: str = "") -> Plain:
+    """Read a JSON artefact.
+
+    Raises:
+        TaamctlError: missing (the hint names the command that makes it) or broken.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        hint = f"make it with: {made_by}" if made_by else ""
+        raise TaamctlError(f"no file {path}", hint) from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        hint = f"make it again with: {made_by} --force" if made_by else ""
+        raise TaamctlError(f"{path} is broken (no valid JSON)", hint) from None
