@@ -22,6 +22,7 @@ COMMANDS = [
     line for block in BLOCKS for line in block.splitlines() if line and not line.startswith("#")
 ]
 BY_CI = ("pip ", "pytest")
+RAN = [command for command in COMMANDS if not command.startswith(BY_CI)]
 
 
 def test_installing_and_testing_are_what_ci_does() -> None:
@@ -58,45 +59,63 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_command_runs_in_the_order_of_the_page(checkout: Path) -> None:
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "NO_COLOR": "1",
-    }
-    ran = [c for c in COMMANDS if not c.startswith(BY_CI)]
-    assert "taamctl run" in ran and "dvc repro" in ran
-    for command in ran:
-        done = subprocess.run(
+class Page:
+    """The commands of the README, run one after another in one folder, each once.
+
+    A command may need what those above it left, so that a test of one runs those above it first.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.done: list[subprocess.CompletedProcess[str]] = []
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        self.environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
+
+    def run_to(self, position: int) -> subprocess.CompletedProcess[str]:
+        """Return how the command at `position` ended."""
+        for command in RAN[len(self.done) : position + 1]:
+            self.done.append(self.run(command, self.folder))
+        return self.done[position]
+
+    def run(self, command: str | list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        """Run a shell line, or a program with arguments."""
+        return subprocess.run(
             command,
-            shell=True,
-            cwd=checkout,
-            env=environment,
+            shell=isinstance(command, str),
+            cwd=folder,
+            env=self.environment,
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
         )
-        allowed = (
-            (0, 1) if command == "taamctl doctor" else (0,)
-        )  # doctor says no where an optional part is missing
-        assert done.returncode in allowed, (
-            f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-        )
-        if command == "dvc status":
-            assert "up to date" in done.stdout
-    snippets = re.findall(
-        r"```python\n(.*?)```", README, flags=re.DOTALL
-    )  # they go on where the commands ended, in the shop's folder
-    assert len(snippets) == 1
-    for snippet in snippets:
-        done = subprocess.run(
-            [sys.executable, "-c", snippet],
-            cwd=checkout / "shop",
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, f"{snippet}\n{done.stderr[-2000:]}"
+
+
+@pytest.fixture(scope="module")
+def page(checkout: Path) -> Page:
+    return Page(checkout)
+
+
+def test_the_main_job_and_the_dag_are_among_the_commands() -> None:
+    assert "taamctl run" in RAN
+    assert "dvc repro" in RAN
+
+
+@pytest.mark.parametrize("position", range(len(RAN)), ids=[c[:60] for c in RAN])
+def test_the_command_runs(page: Page, position: int) -> None:
+    command = RAN[position]
+    ended = page.run_to(position)
+    # doctor says no where an optional part is missing
+    allowed = (0, 1) if command == "taamctl doctor" else (0,)
+    assert ended.returncode in allowed, f"{ended.stdout[-2000:]}\n{ended.stderr[-2000:]}"
+    if command == "dvc status":
+        assert "up to date" in ended.stdout
+
+
+def test_the_python_of_the_page_goes_on_where_the_commands_ended(page: Page) -> None:
+    page.run_to(len(RAN) - 1)
+    (snippet,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    ended = page.run([sys.executable, "-c", snippet], page.folder / "shop")
+    assert ended.returncode == 0, ended.stderr[-2000:]
 
 
 def test_verbs_methods_data_sets_and_artefacts_are_all_there() -> None:
