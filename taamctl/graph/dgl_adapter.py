@@ -4,30 +4,27 @@ writes.
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
-from taamctl.graph.arrays import from_arrays, only
-from taamctl.graph.options import ImportOptions
-from taamctl.graph.own import RawGraph
 from taamctl.graph.raw import reading
-from taamctl.graph.tables import require_file
 
 MAGIC = (0xDD2E4FF046B4A13F).to_bytes(8, "little")  # first bytes of what dgl.save_graphs writes
 
 
-def _dgl() -> Any:
-    os.environ.setdefault(
-        "DGLBACKEND", "pytorch"
-    )  # else the first import writes a config file into the user's home
+def _dgl() -> ModuleType:
+    # else the first import writes a config file into the user's home
+    os.environ.setdefault("DGLBACKEND", "pytorch")
     try:
-        import dgl
+        dgl = importlib.import_module("dgl")
     except ImportError as error:
         raise TaamctlError(
             f"dgl cannot be imported ({error})",
@@ -50,42 +47,49 @@ def sum_over_neighbours(adjacency: CSR) -> Callable[[Array], Array]:
     columns = adjacency.indices.astype(np.int64)
     if adjacency.data is not None and adjacency.nnz and adjacency.data.max() > 1:
         repeats = adjacency.data.astype(np.int64)
-        rows, columns = np.repeat(rows, repeats), np.repeat(columns, repeats)
-    graph = dgl.graph(
-        (torch.from_numpy(columns), torch.from_numpy(rows)), num_nodes=adjacency.shape[0]
-    ).int()
-    graph = graph.formats(["csc"])
+        rows = np.repeat(rows, repeats)
+        columns = np.repeat(columns, repeats)
+    ends = (torch.from_numpy(columns), torch.from_numpy(rows))
+    graph = dgl.graph(ends, num_nodes=adjacency.shape[0]).int().formats(["csc"])
 
     def step(z: Array) -> Array:
-        return np.asarray(
-            dgl.ops.copy_u_sum(graph, torch.from_numpy(np.ascontiguousarray(z))).numpy()
-        )
+        summed = dgl.ops.copy_u_sum(graph, torch.from_numpy(np.ascontiguousarray(z)))
+        return np.asarray(summed.numpy())
 
     return step
 
 
-def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
-    """Return what a file of dgl.save_graphs says: the edges, and the node data by their keys.
+@dataclass(frozen=True)
+class SavedGraph:
+    """What a file of dgl.save_graphs holds.
+
+    Attributes:
+        source, target: [E] row numbers, in the order that the edges were added.
+        node_data: key -> [N, ...] array.
+        edge_keys: keys of what is stored of edges; it is not read.
+    """
+
+    num_nodes: int
+    source: Array
+    target: Array
+    node_data: dict[str, Array]
+    edge_keys: tuple[str, ...]
+
+
+def load_graph(path: Path) -> SavedGraph:
+    """Read the one graph in a file of dgl.save_graphs.
 
     Raises:
         TaamctlError: no such file, a damaged one, several graphs, or several types of nodes or
             edges.
     """
-    path = only(paths, "what dgl.save_graphs writes")
-    require_file(path)
-    with reading(str(path)), path.open("rb") as stream:
-        if stream.read(8) != MAGIC:  # its reader would go by whatever lengths stand there
-            raise TaamctlError(
-                f"{path} is not what dgl.save_graphs writes", "--format names another format"
-            )
     dgl = _dgl()
     with reading(str(path)):
         try:
             graphs, _ = dgl.load_graphs(str(path))
         except dgl.DGLError as error:
-            raise ValueError(
-                str(error).splitlines()[0] if str(error) else "dgl refuses it"
-            ) from error
+            reason = str(error).splitlines()[0] if str(error) else "dgl refuses it"
+            raise ValueError(reason) from error
     if len(graphs) != 1:
         raise TaamctlError(
             f"{path} holds {len(graphs)} graphs, expected one",
@@ -99,17 +103,11 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             "save dgl.to_homogeneous(graph, ndata=[...])",
         )
     source, target = graph.edges(order="eid")
-    arrays = {
-        key: (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
-        for key, value in graph.ndata.items()
-    }
-    left = tuple(f"{path}: edge data not read: {key}" for key in graph.edata)
-    return from_arrays(
-        arrays,
-        options,
-        str(path),
-        (source.numpy(), target.numpy()),
-        nodes=graph.num_nodes(),
-        notes=left,
-        by_row=True,
+    node_data: dict[str, Array] = {}
+    for key, value in graph.ndata.items():
+        if str(value.dtype) == "torch.bfloat16":  # NumPy has no such type
+            value = value.float()
+        node_data[key] = value.numpy()
+    return SavedGraph(
+        graph.num_nodes(), source.numpy(), target.numpy(), node_data, tuple(graph.edata)
     )

@@ -33,13 +33,13 @@ FORMATS = {
         "Matrix Market: edges, and a node table or a matrix of features with labels",
     ),
     "graphml": ("own_graphml", (".graphml",), "GraphML, node attributes as features"),
-    "dgl": ("dgl_adapter", (".bin", ".dgl"), "one graph that dgl.save_graphs wrote"),
+    "dgl": ("own_dgl", (".bin", ".dgl"), "one graph that dgl.save_graphs wrote"),
     "pyg": (
         "own_pyg",
         (".pt", ".pth"),
         "Data, TemporalData or a dict of tensors that torch.save wrote",
     ),
-    "ogb": ("ogb_adapter", (), "a folder called raw, as OGB writes it"),
+    "ogb": ("own_ogb", (), "a folder called raw, as OGB writes it"),
 }
 MAGIC = (
     ("mtx", b"%%MatrixMarket"),

@@ -11,23 +11,22 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
+import importlib
 import importlib.util
 import io
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
-from taamctl.graph.arrays import only
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.graph.options import ImportOptions
-from taamctl.graph.own import RawGraph, parts_from_masks
 from taamctl.graph.raw import clean_labels, dense_features, reading
 
 CSV_FILES = (
@@ -38,7 +37,7 @@ CSV_FILES = (
     "num-edge-list.csv.gz",
 )
 BINARY_FILES = ("data.npz", "node-label.npz")
-SPLIT_FILES = {"train": "train.csv.gz", "val": "valid.csv.gz", "test": "test.csv.gz"}
+RawArrays = dict[str, Any]  # keys of ogb: edge_index [2, E], node_feat [N, F], num_nodes, ...
 
 
 def flags(dataset: str) -> dict[str, str]:
@@ -77,7 +76,7 @@ def read_ogb(
     Raises:
         TaamctlError: a missing or broken file, named; counts that contradict each other.
     """
-    raw, labels = _read_folder(folder, where)
+    raw, labels = read_folder(folder, where)
     source, target = raw["edge_index"]
     if flags(dataset)["add_inverse_edge"] == "True":
         source, target = np.concatenate([source, target]), np.concatenate([target, source])
@@ -89,131 +88,14 @@ def read_ogb(
     )
 
 
-def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
-    """Return what a folder called raw says, or the folder that holds it; nothing is asked of ogb's
-    own table of data sets.
-
-    Times are the nodes' years, where it has them; parts are those of the folder `split` beside it,
-    edges as they are stored.
-
-    Args:
-        paths: one folder.
-        options: `part` names one of several splits, `add_inverse` counts every edge backwards too.
+def read_folder(folder: Path, where: str) -> tuple[RawArrays, Array]:
+    """Return what ogb's reader says of a folder called raw, and the labels.
 
     Raises:
-        TaamctlError: as `read_ogb`; several splits and none of them named, or a split that does not
-            fit the nodes.
+        TaamctlError: a missing or broken file, named; no node features.
     """
-    folder = only(paths, "what OGB writes")
-    if not folder.is_dir():
-        raise TaamctlError(f"{folder} is no folder", "name the folder called raw that OGB writes")
-    if (
-        not any((folder / files[0]).is_file() for files in (CSV_FILES, BINARY_FILES))
-        and (folder / "raw").is_dir()
-    ):
-        folder = folder / "raw"
-    where = str(folder)
-    raw, labels = _read_folder(folder, where)
-    source, target = raw["edge_index"]
-    notes: tuple[str, ...] = ()
-    if options.add_inverse:
-        source, target = np.concatenate([source, target]), np.concatenate([target, source])
-        notes = (f"{where}: every edge counts backwards too",)
-    if raw.get("edge_feat") is not None:
-        notes = (*notes, f"{where}: features of the edges not read")
-    n = int(raw["num_nodes"])
-    if len(raw["node_feat"]) != n:
-        raise TaamctlError(
-            f"{where}: {len(raw['node_feat']):,} feature rows for {n:,} nodes",
-            "every node needs one row",
-        )
-    time = _years(folder, where)
-    part, said = _parts(folder, options.part, n)
-    notes = (*notes, *((f"{where}: time from node_year",) if time is not None else ()), *said)
-    return RawGraph(
-        where,
-        source,
-        target,
-        raw["node_feat"],
-        labels,
-        part=part,
-        time=time,
-        notes=notes,
-        by_row=True,
-    )
-
-
-def _parts(folder: Path, wanted: str, n: int) -> tuple[Array | None, tuple[str, ...]]:
-    """Return [N] parts as a split beside a folder called raw gives them, and which split that
-    is; None where there is none.
-    """
-    folder = folder.resolve()
-    beside = folder.parent / "split"
-    splits = {
-        p.name: p
-        for p in sorted(beside.glob("*"))
-        if any((p / f).is_file() for f in SPLIT_FILES.values())
-    }
-    if folder.name != "raw":
-        splits = {}  # its neighbours may be about anything
-    if wanted and wanted not in splits:
-        raise TaamctlError(
-            f"{folder}: --part {wanted}: there is no such split; there are: "
-            f"{', '.join(splits) or 'none'}",
-            f"a split is a folder in {beside} that holds {', '.join(SPLIT_FILES.values())}",
-        )
-    if not splits:
-        return None, ()
-    if len(splits) > 1 and not wanted:
-        raise TaamctlError(
-            f"{beside} holds the splits {', '.join(splits)}, expected one",
-            "name the one that is meant with --part",
-        )
-    chosen = splits[wanted or next(iter(splits))]
-    _require(chosen, str(chosen), tuple(SPLIT_FILES.values()))
-    masks = {}
-    for word, name in SPLIT_FILES.items():
-        rows = _rows(chosen / name, n)
-        masks[word] = np.zeros(n, bool)
-        masks[word][rows] = True
-    return parts_from_masks(masks, n, str(chosen)), (f"parts from split/{chosen.name}",)
-
-
-def _rows(path: Path, n: int) -> Array:
-    """Return the node numbers that a file of a split lists, [n] int64."""
-    with reading(str(path)), gzip.open(path, "rt", encoding="utf-8") as stream:
-        rows = np.array([int(line) for line in stream.read().split()], np.int64)
-    outside = np.flatnonzero((rows < 0) | (rows >= n))
-    if len(outside):
-        raise TaamctlError(
-            f"{path}: row {outside[0]} names the node {rows[outside[0]]}, but {n:,} nodes are "
-            f"numbered 0 to {n - 1}",
-            "the split belongs to another graph; take it away or get it again",
-        )
-    return rows
-
-
-def _years(folder: Path, where: str) -> Array | None:
-    import pandas as pd
-
-    with reading(f"{where}/node_year"):
-        if (folder / "node_year.csv.gz").is_file():
-            return np.asarray(
-                pd.read_csv(folder / "node_year.csv.gz", header=None).to_numpy()[:, 0], np.float64
-            )
-        if (folder / BINARY_FILES[0]).is_file():
-            with np.load(folder / BINARY_FILES[0], allow_pickle=False) as archive:
-                return (
-                    np.asarray(archive["node_year"], np.float64).ravel()
-                    if "node_year" in archive.files
-                    else None
-                )
-    return None
-
-
-def _read_folder(folder: Path, where: str) -> tuple[dict[str, Any], Array]:
     binary = (folder / BINARY_FILES[0]).is_file()
-    _require(folder, where, BINARY_FILES if binary else CSV_FILES)
+    require_files(folder, where, BINARY_FILES if binary else CSV_FILES)
     try:
         with reading(where):
             raw, labels = _read_binary(folder) if binary else _read_csv(folder)
@@ -227,7 +109,8 @@ def _read_folder(folder: Path, where: str) -> tuple[dict[str, Any], Array]:
     return raw, labels
 
 
-def _require(folder: Path, where: str, names: tuple[str, ...]) -> None:
+def require_files(folder: Path, where: str, names: tuple[str, ...]) -> None:
+    """Refuse a folder that lacks one of the named files."""
     for name in names:
         if not (folder / name).is_file():
             raise TaamctlError(
@@ -236,7 +119,7 @@ def _require(folder: Path, where: str, names: tuple[str, ...]) -> None:
             )
 
 
-def _read_csv(folder: Path) -> tuple[dict[str, Any], Array]:
+def _read_csv(folder: Path) -> tuple[RawArrays, Array]:
     import pandas as pd
 
     raw = _raw_reader().read_csv_graph_raw
@@ -249,7 +132,7 @@ def _read_csv(folder: Path) -> tuple[dict[str, Any], Array]:
     return graph, labels
 
 
-def _read_binary(folder: Path) -> tuple[dict[str, Any], Array]:
+def _read_binary(folder: Path) -> tuple[RawArrays, Array]:
     raw = _raw_reader().read_binary_graph_raw
     with _silent():
         graph = _only(raw(str(folder)))
@@ -257,16 +140,15 @@ def _read_binary(folder: Path) -> tuple[dict[str, Any], Array]:
         return graph, archive["node_label"]
 
 
-def _only(graphs: list[dict[str, Any]]) -> dict[str, Any]:
+def _only(graphs: list[RawArrays]) -> RawArrays:
     if len(graphs) != 1:
         raise ValueError(f"{len(graphs)} graphs, expected one")
     return graphs[0]
 
 
-def _raw_reader() -> Any:
+def _raw_reader() -> ModuleType:
     with _without_update_check():
-        from ogb.io import read_graph_raw
-    return read_graph_raw
+        return importlib.import_module("ogb.io.read_graph_raw")
 
 
 @contextlib.contextmanager
