@@ -8,19 +8,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+from taamctl.core.canonical import canonical
 from taamctl.core.types import SCOPES
 from taamctl.evaluation import summary
-from taamctl.runtime import artefacts
+from taamctl.evaluation.eval_params import EvalParams
 from taamctl.runtime.job import Context, Job, Outcome, execute
-from taamctl.runtime.params import canonical
+from taamctl.store import artefacts, atomic_files
 
-CODE = ("core", "runtime", "evaluation", "stages/eval.py")
+CODE = ("core", "params", "runtime", "store", "evaluation", "stages/eval.py")
 ARRAYS = ("y", "task", "decision", "similarity", "margin", "legacy", "grid", *SCOPES)
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     """Evaluate one (data set, method, seed)."""
-    params = context.params.section("eval")
+    params = context.params.section(EvalParams)
     split_at, infer_at = (
         context.layout.file("split", dataset),
         context.layout.file("infer", dataset, method, seed),
@@ -93,7 +94,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
 
 def _write(outputs: tuple[Path, ...], result: dict[str, Any]) -> None:
     full, metrics, curve, decisions = outputs
-    artefacts.write_json(full, result)
-    artefacts.write_json(metrics, summary.flat(result))
-    artefacts.write_text(curve, summary.curve_table(result))
-    artefacts.write_text(decisions, summary.decision_table(result))
+    atomic_files.write_json(full, result)
+    atomic_files.write_json(metrics, summary.flat(result))
+    atomic_files.write_text(curve, summary.curve_table(result))
+    atomic_files.write_text(decisions, summary.decision_table(result))

@@ -5,22 +5,32 @@ from __future__ import annotations
 import json
 
 from taamctl.core import registry
-from taamctl.learning import device as devices
-from taamctl.learning.method import Method
-from taamctl.learning.params import TrainParams
-from taamctl.learning.predict import infer_part
-from taamctl.learning.task_id import profiles
-from taamctl.runtime import artefacts, model_store
-from taamctl.runtime.feature_store import FeatureStore
+from taamctl.core.canonical import canonical
+from taamctl.learning.contract import device as devices
+from taamctl.learning.contract.method import Method
+from taamctl.learning.contract.train_params import InferParams, TrainParams
+from taamctl.learning.routing.stream_predictions import infer_part
+from taamctl.learning.routing.task_id import profiles
+from taamctl.params.sections import recorded
 from taamctl.runtime.job import Context, Job, Outcome, execute
-from taamctl.runtime.params import canonical, recorded
+from taamctl.store import artefact_writer, artefacts, model_store
+from taamctl.store.feature_store import FeatureStore
 
-CODE = ("core", "runtime", "learning", "models", "stages/infer.py")
+CODE = (
+    "core",
+    "params",
+    "runtime",
+    "store",
+    "propagation/differentiable.py",
+    "learning",
+    "models",
+    "stages/infer.py",
+)
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     """Infer task IDs and predict val and test parts with one trained method."""
-    module, params = registry.load("taamctl.methods", method), context.params.section("infer")
+    module, params = registry.load("taamctl.methods", method), context.params.section(InferParams)
     features_at, trained_at = (
         context.layout.file("precompute", dataset),
         context.layout.file("train", dataset, method, seed),
@@ -84,7 +94,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             }
             bounds, names = features.info.bounds, features.read("classes/name")
 
-        def fill(writer: artefacts.Writer) -> None:
+        def fill(writer: artefact_writer.Writer) -> None:
             writer.attribute("facts", json.dumps(facts, sort_keys=True))
             writer.put("stream/bounds", bounds)
             writer.put("classes/name", names)
@@ -95,6 +105,6 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             ):
                 writer.put(path, array)
 
-        artefacts.create(output, "infer", job.params, fill)
+        artefact_writer.create(output, "infer", job.params, fill)
 
     return execute(context, job, compute)

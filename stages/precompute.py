@@ -5,17 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from taamctl.core import registry
+from taamctl.core.canonical import canonical
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS
 from taamctl.features import groups
-from taamctl.features.backends import check_backend
-from taamctl.features.source import rows_of
-from taamctl.runtime import artefacts
+from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.features.raw_features import rows_of
+from taamctl.propagation.backends import check_backend
 from taamctl.runtime.job import Context, Job, Outcome, execute
-from taamctl.runtime.params import canonical
-from taamctl.runtime.schema import group
+from taamctl.store import artefact_writer, artefacts
+from taamctl.store.schema import group
 
-CODE = ("core", "runtime", "graph", "features", "datasets/_meta.py", "stages/precompute.py")
+CODE = (
+    "core",
+    "params",
+    "runtime",
+    "store",
+    "graph",
+    "propagation",
+    "features",
+    "datasets/_meta.py",
+    "stages/precompute.py",
+)
 
 
 def run(
@@ -35,7 +46,7 @@ def run(
     """
     module, params = (
         source_of or registry.load("taamctl.datasets", dataset),
-        context.params.section("precompute"),
+        context.params.section(PrecomputeParams),
     )
     check_backend(params.backend)
     norm = module.META.feature_norm if params.feature_norm == "as_released" else params.feature_norm
@@ -71,7 +82,7 @@ def run(
                 split.attribute("features_sha256"),
             )
 
-            def fill(writer: artefacts.Writer) -> None:
+            def fill(writer: artefact_writer.Writer) -> None:
                 writer.attribute("dataset", dataset)
                 for path, array in passed.items():
                     writer.put(path, array)
@@ -89,7 +100,7 @@ def run(
                         }.items():
                             writer.put(f"{group(g // 3, PARTS[g % 3])}/{name}", values)
 
-            artefacts.create(output, "precompute", recorded, fill)
+            artefact_writer.create(output, "precompute", recorded, fill)
         return facts
 
     code, inputs = (*CODE, f"datasets/{dataset}.py"), ((source, made_by),)

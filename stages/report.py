@@ -8,20 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from taamctl.report import collect, contents, figure_data, figures, lens, lens_figure, page
-from taamctl.runtime import artefacts
+from taamctl.core.canonical import canonical
+from taamctl.params.run_params import RunParams
+from taamctl.report import collect, contents, figure_data, figures, lens_figure, lens_table, page
+from taamctl.report.report_params import ReportParams
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.layout import Layout
-from taamctl.runtime.params import canonical
+from taamctl.store import atomic_files
 
-CODE = ("core", "runtime", "evaluation", "report", "stages/report.py")
+CODE = ("core", "params", "runtime", "store", "evaluation", "report", "stages/report.py")
 
 
 def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False) -> Outcome:
     """Report the evaluations that the `run` section names, or everything, in the outputs folder
     and further ones.
     """
-    params, wanted = context.params.section("report"), context.params.section("run")
+    params, wanted = context.params.section(ReportParams), context.params.section(RunParams)
     filters = () if everything else (wanted.datasets, wanted.methods, wanted.seeds)
     paths = [
         p
@@ -32,7 +34,7 @@ def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False
     for missing in () if everything else collect.missing(paths, *filters):
         context.tell(f"note: no evaluation of {missing}; it is not in the report")
     folder, datasets = context.layout.root / "report", sorted({path.parts[-4] for path in paths})
-    looked, left_out = lens.files(paths)
+    looked, left_out = lens_table.files(paths)
     for line in left_out:
         context.tell(f"note: {line}")
     tables = tuple(folder / name for name in contents.names(with_lens=bool(looked)))
@@ -55,7 +57,7 @@ def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False
         runs, validation = (
             [collect.run_row(path, part) for path in paths] for part in ("test", "val")
         )
-        rows, units = collect.over_seeds(runs), lens.rows(looked)
+        rows, units = collect.over_seeds(runs), lens_table.rows(looked)
         for stale in {
             p
             for kind in (*figure_data.KINDS, lens_figure.KIND)
@@ -82,11 +84,11 @@ def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False
             [collect.verdicts(path) for path in verdicts],
         )
         for name, made in contents.contents(found, shown, params.decimals).items():
-            (artefacts.write_json if name.endswith(".json") else artefacts.write_text)(
+            (atomic_files.write_json if name.endswith(".json") else atomic_files.write_text)(
                 folder / name, made
             )
         for name, data in (file for picture in shown for file in picture.files().items()):
-            with artefacts.atomic(folder / name) as temporary:
+            with atomic_files.atomic(folder / name) as temporary:
                 temporary.write_bytes(data)
 
     recorded: dict[str, Any] = {

@@ -6,21 +6,31 @@ import json
 from typing import Any
 
 from taamctl.core import registry
+from taamctl.core.canonical import canonical
 from taamctl.graph.canonical import content_hash, feature_hash
-from taamctl.runtime import artefacts
-from taamctl.runtime.fetch import raw_files
 from taamctl.runtime.job import Context, Job, Outcome, execute
-from taamctl.runtime.params import canonical
-from taamctl.stream.plan import Facts, Split, make_split
+from taamctl.runtime.raw_files import raw_files
+from taamctl.store import artefact_writer
+from taamctl.stream.split_params import SplitParams
+from taamctl.stream.task_split import Facts, Split, make_split
 
-CODE = ("core", "runtime", "graph", "stream", "datasets/_meta.py", "stages/split.py")
+CODE = (
+    "core",
+    "params",
+    "runtime",
+    "store",
+    "graph",
+    "stream",
+    "datasets/_meta.py",
+    "stages/split.py",
+)
 
 
 def run(context: Context, dataset: str) -> Outcome:
     """Split one data set."""
     module = registry.load("taamctl.datasets", dataset)
     own = context.params.plugin("datasets", dataset, module.META.params)
-    params = context.params.section("split")
+    params = context.params.section(SplitParams)
 
     def compute() -> None:
         raw = module.load(context.data_root, own)
@@ -28,7 +38,7 @@ def run(context: Context, dataset: str) -> Outcome:
             context.tell(f"split {dataset}: {note}")
         split = make_split(raw, Facts(module.META.directed, module.META.unlabelled_as), params)
         hashes = {"graph_sha256": content_hash(raw), "features_sha256": feature_hash(raw.features)}
-        artefacts.create(
+        artefact_writer.create(
             output, "split", recorded, lambda writer: _fill(writer, split, dataset, hashes)
         )
 
@@ -48,7 +58,9 @@ def run(context: Context, dataset: str) -> Outcome:
     return execute(context, job, compute)
 
 
-def _fill(writer: artefacts.Writer, split: Split, dataset: str, hashes: dict[str, str]) -> None:
+def _fill(
+    writer: artefact_writer.Writer, split: Split, dataset: str, hashes: dict[str, str]
+) -> None:
     writer.attribute("dataset", dataset)
     for name, value in hashes.items():
         writer.attribute(name, value)

@@ -5,23 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 from taamctl.core import registry
+from taamctl.core.canonical import canonical
 from taamctl.core.progress import SILENT
 from taamctl.core.types import Array
-from taamctl.learning import device as devices
-from taamctl.learning.recipe import Recipe, declared
-from taamctl.learning.run import train_stream
-from taamctl.runtime import artefacts, model_store
-from taamctl.runtime.checkpoints import FileCheckpoints, State
-from taamctl.runtime.feature_store import FeatureStore
+from taamctl.learning.contract import device as devices
+from taamctl.learning.contract.learn_stream import train_stream
+from taamctl.learning.contract.recipe import Recipe, declared
+from taamctl.learning.contract.train_params import TrainParams
 from taamctl.runtime.job import Context, Job, Outcome, execute, key_of
-from taamctl.runtime.params import canonical
+from taamctl.store import artefact_writer, model_store
+from taamctl.store.checkpoints import FileCheckpoints, State
+from taamctl.store.feature_store import FeatureStore
 
-CODE = ("core", "runtime", "learning", "models", "stages/train.py")
+CODE = (
+    "core",
+    "params",
+    "runtime",
+    "store",
+    "propagation/differentiable.py",
+    "learning",
+    "models",
+    "stages/train.py",
+)
 
 
 def check(context: Context) -> None:
     """Refuse, before any work, a device that is not there."""
-    devices.resolve(context.params.section("train").device)
+    devices.resolve(context.params.section(TrainParams).device)
 
 
 def plan(
@@ -29,7 +39,7 @@ def plan(
 ) -> tuple[Recipe, Job, FileCheckpoints]:
     """Return what a run learns, what it makes, and where its finished tasks are kept."""
     own = context.params.plugin("methods", method, registry.load("taamctl.methods", method).Params)
-    train, source = context.params.section("train"), context.layout.file("precompute", dataset)
+    train, source = context.params.section(TrainParams), context.layout.file("precompute", dataset)
     recipe = Recipe(method, own, train, seed, devices.resolve(train.device).type)
     recorded = {
         "train": {**canonical(train), "device": recipe.device},
@@ -81,7 +91,7 @@ def run(
         def stage(t: int) -> tuple[State, Array] | None:
             return store.require(t) if learner.trains(t) else None
 
-        artefacts.create(
+        artefact_writer.create(
             job.outputs[0],
             "train",
             job.params,

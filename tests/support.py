@@ -128,7 +128,7 @@ def checkpoints(outputs: Path) -> list[Path]:
 
 def read_whole(path: Path) -> None:
     """Read a file to its end as what its name says, so that anything half-written raises."""
-    from taamctl.runtime.artefacts import Artefact
+    from taamctl.store.artefacts import Artefact
 
     if path.suffix == ".h5":
         with Artefact(path) as opened:

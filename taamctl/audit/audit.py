@@ -17,12 +17,15 @@ from taamctl.audit.isolated import TrainingRun
 from taamctl.audit.perturb import KINDS
 from taamctl.audit.variants import Case, Run, Variant, changed
 from taamctl.core import registry, subnormals
+from taamctl.core.canonical import canonical, canonical_json
 from taamctl.core.errors import TaamctlError
+from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import content_hash
+from taamctl.learning.contract.train_params import TrainParams
 from taamctl.runtime import provenance
-from taamctl.runtime.artefacts import Artefact
 from taamctl.runtime.job import Context
-from taamctl.runtime.params import canonical, canonical_json
+from taamctl.store.artefacts import Artefact
+from taamctl.stream.split_params import SplitParams
 
 CHANGES = {
     "features": "the features of other nodes",
@@ -51,7 +54,10 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
     if not layout.file("split", dataset).is_file():
         split.run(context, dataset)
     with Artefact(layout.file("split", dataset), "split", layout.command("split", dataset)) as made:
-        wanted = {"dataset": canonical(own), "split": canonical(context.params.section("split"))}
+        wanted = {
+            "dataset": canonical(own),
+            "split": canonical(context.params.section(SplitParams)),
+        }
         _require_same(made, wanted, layout.command("split", dataset))
         arrays, graph_sha256 = checks.read_split(made), made.attribute("graph_sha256")
     raw = module.load(context.data_root, own)
@@ -67,7 +73,7 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
             raw,
             case.used(raw),
             module.META.unlabelled_as,
-            as_given=context.params.section("split").parts == "as_given",
+            as_given=context.params.section(SplitParams).parts == "as_given",
         )
         if not _failed(found):
             found.append(checks.duplicates(arrays, raw))
@@ -106,7 +112,7 @@ def _require_same(made: Artefact, wanted: Any, command: str) -> None:
 
 def _features(case: Case) -> Check:
     params, command = (
-        case.context.params.section("precompute"),
+        case.context.params.section(PrecomputeParams),
         case.context.layout.command("precompute", case.dataset),
     )
     norm = (
@@ -202,7 +208,7 @@ class _Trial:
         if not at.is_file():
             return False
         params, method = self.case.context.params, registry.load("taamctl.methods", run[0])
-        train = canonical(params.section("train"))
+        train = canonical(params.section(TrainParams))
         wanted = {
             "train": train,
             "method": canonical(params.plugin("methods", run[0], method.Params)),

@@ -167,9 +167,9 @@ def main() -> None:
 
 def _work(task: dict[str, Any]) -> list[dict[str, Any]]:
     from taamctl.core import registry
+    from taamctl.params.sections import Params
     from taamctl.runtime.job import Context
     from taamctl.runtime.layout import Layout
-    from taamctl.runtime.params import Params
     from taamctl.stages import infer, train
 
     layout = Layout(Path(task["outputs"]))

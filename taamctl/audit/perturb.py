@@ -16,7 +16,7 @@ from taamctl.audit.checks import SplitArrays
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import CSR, PARTS, Array, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.runtime import artefacts
+from taamctl.store import artefact_writer, artefacts
 from taamctl.stream.induce import account, induce
 
 KINDS = ("features", "edges", "labels")
@@ -141,11 +141,11 @@ def rewrite(
     own = ("kind", "schema_version", "params", "complete")
     with artefacts.Artefact(source) as old:
 
-        def fill(writer: artefacts.Writer) -> None:
+        def fill(writer: artefact_writer.Writer) -> None:
             for name, value in {**old.attributes(), **attributes}.items():
                 if name not in own:
                     writer.attribute(name, value)
             for path in old.paths():
                 writer.put(path, arrays[path] if path in arrays else old.read(path))
 
-        artefacts.create(target, old.kind, old.params, fill)
+        artefact_writer.create(target, old.kind, old.params, fill)

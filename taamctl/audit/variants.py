@@ -17,11 +17,12 @@ from taamctl.audit import isolated, perturb
 from taamctl.audit.checks import SplitArrays
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.graph.canonical import content_hash, feature_hash
-from taamctl.runtime.artefacts import Artefact
-from taamctl.runtime.fetch import raw_files
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import STAGES, Layout
+from taamctl.runtime.raw_files import raw_files
+from taamctl.store.artefacts import Artefact
 from taamctl.stream.induce import message_edges
+from taamctl.stream.split_params import SplitParams
 
 Run = tuple[str, int]
 
@@ -73,7 +74,7 @@ class Case:
         """Return a graph's edges as the split uses them."""
         return message_edges(
             graph.adjacency,
-            self.context.params.section("split").symmetrize,
+            self.context.params.section(SplitParams).symmetrize,
             self.module.META.directed,
         )
 

@@ -15,19 +15,20 @@ import torch
 from taamctl.bank import feature_names, router, store, task_file
 from taamctl.bank import manifest as manifests
 from taamctl.bank.config import Config, from_plain
+from taamctl.bank.graph_source import Source
 from taamctl.bank.manifest import Entry, Manifest
-from taamctl.bank.parts import Group, new_groups
-from taamctl.bank.source import Source
 from taamctl.bank.task_file import Shared, TaskState
+from taamctl.bank.task_groups import Group, new_groups
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import CSR, Array, Task, TaskData
-from taamctl.features import profiles, sgc
-from taamctl.features.operator import Operator, build
+from taamctl.features import profiles
 from taamctl.graph.canonical import to_scipy
-from taamctl.learning import device as devices
-from taamctl.learning import ridge
+from taamctl.learning.contract import device as devices
+from taamctl.learning.kernels import ridge
+from taamctl.propagation import sgc
+from taamctl.propagation.operator import Operator, build
 from taamctl.stream.induce import induce, message_edges
 
 Tell = Callable[[str], None]

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.runtime.artefacts import atomic
+from taamctl.store.atomic_files import atomic
 
 COLUMNS = ("node", "class", "task", "confidence", "unknown")
 KINDS = (".csv", ".json", ".jsonl", ".parquet")

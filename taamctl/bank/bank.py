@@ -9,14 +9,14 @@ from taamctl.bank import manifest as manifests
 from taamctl.bank import store, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.config import Config, from_plain
-from taamctl.bank.predict import Predictor, Wishes
+from taamctl.bank.graph_source import InMemory, OnDisk, Query, Source
+from taamctl.bank.predictor import Predictor, Wishes
 from taamctl.bank.router import Router
-from taamctl.bank.source import InMemory, OnDisk, Query, Source
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
-from taamctl.learning.method import Method
+from taamctl.learning.contract.method import Method
 from taamctl.runtime import provenance
 
 

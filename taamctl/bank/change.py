@@ -11,7 +11,7 @@ from taamctl.bank.config import from_plain
 from taamctl.bank.manifest import Manifest
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
-from taamctl.learning import device as devices
+from taamctl.learning.contract import device as devices
 from taamctl.runtime import provenance
 
 

@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from taamctl.bank.params import BankParams
+from taamctl.bank.bank_params import BankParams
 from taamctl.core import registry
+from taamctl.core.canonical import canonical
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import StreamInfo
-from taamctl.features.params import PrecomputeParams
-from taamctl.learning.method import Method
-from taamctl.learning.params import InferParams, TrainParams
-from taamctl.runtime import params
-from taamctl.runtime.params import Params, canonical
-from taamctl.stream.params import SplitParams
+from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.learning.contract.method import Method
+from taamctl.learning.contract.train_params import InferParams, TrainParams
+from taamctl.params import binding
+from taamctl.params.sections import Params
+from taamctl.stream.split_params import SplitParams
 
 METHODS = "taamctl.methods"
 SECTIONS: dict[str, type[Any]] = {
@@ -90,11 +91,11 @@ def from_plain(values: Mapping[str, Any], source: str) -> Config:
     """Return the configuration that a manifest holds; every fault is named."""
     faults: list[str] = []
     cls = registry.load(METHODS, values["method"]).Params
-    own = None if cls is None else params.bind(cls, values["own"], "own", faults)
+    own = None if cls is None else binding.bind(cls, values["own"], "own", faults)
     bound = {
-        name: params.bind(kind, values.get(name), name, faults) for name, kind in SECTIONS.items()
+        name: binding.bind(kind, values.get(name), name, faults) for name, kind in SECTIONS.items()
     }
-    params.raise_faults(source, faults)
+    binding.raise_faults(source, faults)
     return Config(values["method"], own, int(values["seed"]), **bound)
 
 

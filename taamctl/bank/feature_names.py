@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from taamctl.bank.source import Query, Source
+from taamctl.bank.graph_source import Query, Source
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
 from taamctl.graph.canonical import from_scipy, to_scipy

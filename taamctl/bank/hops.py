@@ -16,13 +16,13 @@ from typing import Protocol
 
 import numpy as np
 
-from taamctl.bank.source import Query, normalised
+from taamctl.bank.graph_source import Query, normalised
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import SLACK, used
 from taamctl.core.types import Array
-from taamctl.features.backends import BACKENDS
-from taamctl.features.operator import Operator
 from taamctl.features.scratch import ColumnBlocks
+from taamctl.propagation.backends import BACKENDS
+from taamctl.propagation.operator import Operator
 
 WIDTH = 256  # columns that are propagated at once where memory is not limited
 # arrays of N x columns that exist while a block is propagated, as measured with what the sparse

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from taamctl.core.errors import TaamctlError
-from taamctl.runtime import artefacts
+from taamctl.store import atomic_files
 
 FORMAT = 1
 NAME = "manifest.json"
@@ -73,7 +73,7 @@ class Manifest:
     def digest(self) -> str:
         """Return the checksum of everything that it says."""
         return hashlib.sha256(
-            json.dumps(artefacts.strict(asdict(self)), sort_keys=True).encode()
+            json.dumps(atomic_files.strict(asdict(self)), sort_keys=True).encode()
         ).hexdigest()
 
     @property
@@ -106,8 +106,8 @@ def copy_of(folder: Path, generation: int) -> Path:
 def write(folder: Path, manifest: Manifest) -> None:
     """Write a generation: first its copy, then `manifest.json`, which makes it the bank's."""
     record = {"format": FORMAT, "digest": manifest.digest, **asdict(manifest)}
-    artefacts.write_json(copy_of(folder, manifest.generation), record)
-    artefacts.write_json(folder / NAME, record)
+    atomic_files.write_json(copy_of(folder, manifest.generation), record)
+    atomic_files.write_json(folder / NAME, record)
 
 
 def read(path: Path) -> Manifest:
@@ -120,7 +120,7 @@ def read(path: Path) -> Manifest:
         raise TaamctlError(
             f"no bank in {path.parent}: no file {path}", f"make one with: {CREATE} DIR"
         )
-    record = artefacts.read_json(path)
+    record = atomic_files.read_json(path)
     if not isinstance(record, dict) or "format" not in record:
         raise TaamctlError(f"{path} is no manifest of a bank")
     if record["format"] != FORMAT:

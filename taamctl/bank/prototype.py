@@ -12,10 +12,10 @@ import torch
 
 from taamctl.bank.hops import HopRows
 from taamctl.core.types import Array
-from taamctl.learning import routers, task_id
+from taamctl.learning.routing import routers, task_id
 
 if TYPE_CHECKING:
-    from taamctl.bank.predict import OpenBank
+    from taamctl.bank.predictor import OpenBank
 
 
 class Prototypes:

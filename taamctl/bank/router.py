@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from taamctl.core.types import Array
-from taamctl.features.operator import Operator
-from taamctl.learning import ridge
-from taamctl.learning.params import RidgeParams
+from taamctl.learning.contract.train_params import RidgeParams
+from taamctl.learning.kernels import ridge
+from taamctl.propagation.operator import Operator
 
 QUANTILES = np.linspace(0, 1, 101)
 

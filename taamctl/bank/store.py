@@ -16,7 +16,7 @@ from taamctl.bank.config import Config
 from taamctl.bank.manifest import Entry, Manifest
 from taamctl.core.errors import TaamctlError
 from taamctl.runtime import provenance
-from taamctl.runtime.lock import writing
+from taamctl.store.lock import writing
 
 OURS = re.compile(
     r"manifest\.json|manifests/\d{4,}\.json|(shared|router)-\d{4,}\.h5|tasks/\d{4,}-[0-9a-f]{8}\.h5"

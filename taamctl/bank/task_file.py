@@ -14,9 +14,9 @@ from taamctl.bank.config import Config
 from taamctl.bank.router import Router, owners
 from taamctl.core.seeding import torch_generator
 from taamctl.core.types import Array, QueryGraph
-from taamctl.learning import ridge
-from taamctl.learning.method import Method
-from taamctl.runtime import artefacts
+from taamctl.learning.contract.method import Method
+from taamctl.learning.kernels import ridge
+from taamctl.store import artefact_writer, artefacts
 
 PROBES = 64  # random rows of the reference outputs
 # rows that an expert sees at once, always: so a node's logits do not depend on what else is asked
@@ -73,7 +73,7 @@ def draw_shared(config: Config, num_features: int, feature_names: tuple[str, ...
 def write_shared(path: Path, shared: Shared, params: Mapping[str, object]) -> None:
     """Write the shared file."""
 
-    def fill(writer: artefacts.Writer) -> None:
+    def fill(writer: artefact_writer.Writer) -> None:
         writer.put("lift", shared.lift.matrix.numpy())
         writer.put("probe", shared.probe.numpy())
         if shared.feature_names:
@@ -81,7 +81,7 @@ def write_shared(path: Path, shared: Shared, params: Mapping[str, object]) -> No
         for name, array in shared.method.items():
             writer.put(f"method/{name}", array)
 
-    artefacts.create(path, "bank_shared", params, fill)
+    artefact_writer.create(path, "bank_shared", params, fill)
 
 
 def read_shared(path: Path, config: Config) -> Shared:
@@ -98,7 +98,7 @@ def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> Non
     """Write a task's file."""
     sums = task.sums()
 
-    def fill(writer: artefacts.Writer) -> None:
+    def fill(writer: artefact_writer.Writer) -> None:
         for name, value in (
             ("classes/name", task.classes),
             ("bounds", task.bounds),
@@ -114,7 +114,7 @@ def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> Non
         for name, array in task.state.items():
             writer.put(f"state/{name}", array)
 
-    artefacts.create(path, "bank_task", params, fill)
+    artefact_writer.create(path, "bank_task", params, fill)
 
 
 def read_task(path: Path) -> TaskState:
@@ -151,12 +151,12 @@ def read_sums(path: Path) -> ridge.Sums:
 def write_router(path: Path, router: Router, params: Mapping[str, object]) -> None:
     """Write a solved router."""
 
-    def fill(writer: artefacts.Writer) -> None:
+    def fill(writer: artefact_writer.Writer) -> None:
         writer.put("weight", router.weight.numpy())
         writer.put("mean", router.mean)
         writer.put("deviation", router.deviation)
 
-    artefacts.create(path, "bank_router", params, fill)
+    artefact_writer.create(path, "bank_router", params, fill)
 
 
 def read_router(path: Path, names: Sequence[tuple[str, ...]]) -> Router:

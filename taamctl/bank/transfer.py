@@ -14,7 +14,8 @@ from taamctl.bank import manifest as manifests
 from taamctl.bank import store
 from taamctl.bank.verify import verify
 from taamctl.core.errors import TaamctlError
-from taamctl.runtime import artefacts, provenance
+from taamctl.runtime import provenance
+from taamctl.store import atomic_files
 
 
 def export(folder: Path, path: Path) -> None:
@@ -38,7 +39,7 @@ def export(folder: Path, path: Path) -> None:
         if g <= now.generation
     ]
     with (
-        artefacts.atomic(path) as temporary,
+        atomic_files.atomic(path) as temporary,
         tarfile.open(temporary, "w", format=tarfile.USTAR_FORMAT) as archive,
     ):
         for name in [manifests.NAME, *copies, *sorted(now.files)]:

@@ -17,7 +17,7 @@ from taamctl.bank.manifest import Manifest
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.learning import device as devices
+from taamctl.learning.contract import device as devices
 from taamctl.runtime import provenance
 
 TOLERANCE = 1e-4  # of the largest output: what another machine's sums may differ by

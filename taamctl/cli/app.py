@@ -67,10 +67,10 @@ def main(
 
 
 for _verb in VERBS:
-    _module = importlib.import_module(f"taamctl.cli.{_verb}")
+    _module = importlib.import_module(f"taamctl.cli.verb_{_verb}")
     app.command(_verb)(_module.command)
 for _group in GROUPS:
-    app.add_typer(importlib.import_module(f"taamctl.cli.{_group}").app, name=_group)
+    app.add_typer(importlib.import_module(f"taamctl.cli.verb_{_group}").app, name=_group)
 
 
 def entry() -> None:

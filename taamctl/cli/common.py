@@ -11,6 +11,7 @@ import typer
 
 from taamctl.cli import console
 from taamctl.cli.size import size
+from taamctl.params.run_params import RunParams
 
 if TYPE_CHECKING:
     from taamctl.runtime.job import Context
@@ -87,17 +88,18 @@ def make_context(
     """
     from taamctl.core import registry
     from taamctl.core.errors import TaamctlError
-    from taamctl.runtime import params as parameters
-    from taamctl.runtime import plugins as sections
-    from taamctl.runtime.fetch import data_root as find_root
+    from taamctl.params import params_file
+    from taamctl.params import plugin_params as sections
+    from taamctl.params import sections as parameters
     from taamctl.runtime.job import Context
     from taamctl.runtime.layout import Layout
+    from taamctl.runtime.raw_files import data_root as find_root
 
     limit = None if max_memory is None else size(max_memory)
     if outputs.exists() and not outputs.is_dir():
         raise TaamctlError(f"--outputs {outputs} is a file", "name a folder")
     _warn_of_other_code()
-    path, packaged = parameters.locate(params)
+    path, packaged = params_file.locate(params)
     methods = sections.expand("methods", methods)
     tree = sections.read(path, overrides or (), methods, used=check_methods)
     if packaged and not quiet:
@@ -118,7 +120,7 @@ def make_context(
         ]
     )
     try:
-        run = parameters.Params(source, tree).section("run")
+        run = parameters.Params(source, tree).section(RunParams)
     except TaamctlError:
         parameters.check(source, tree, {})  # tells the file's other faults too
         raise
@@ -218,5 +220,5 @@ def stage_command(stage: str, doc: str, *, check_methods: bool = False) -> Calla
 
 def grid(context: Context) -> list[tuple[str, str, int]]:
     """Return every (data set, method, seed) of the `run` section, data sets outermost."""
-    run = context.params.section("run")
+    run = context.params.section(RunParams)
     return [(d, m, s) for d in run.datasets for m in run.methods for s in run.seeds]

@@ -70,7 +70,7 @@ def reached(
     if executor == "local":
         yield None
         return
-    from taamctl.fanout.cluster import connect
+    from taamctl.cluster.client import connect
 
     with connect(context, scheduler, workers or 0) as client:
         yield client

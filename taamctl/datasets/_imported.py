@@ -13,7 +13,7 @@ from taamctl.core import registry
 from taamctl.core.rows import FeatureRows, block_rows
 from taamctl.core.types import CSR, Array, Given, NodeGraph
 from taamctl.datasets._meta import Meta
-from taamctl.runtime import artefacts
+from taamctl.store import artefact_writer, artefacts, atomic_files
 
 KIND = "graph"
 MADE_BY = "taamctl data import"
@@ -34,11 +34,11 @@ def write(path: Path, graph: NodeGraph, source: Mapping[str, Any], directed: boo
         TaamctlError: no name for a data set, or one that is taken; the folder cannot be written.
     """
     registry.refuse_taken("taamctl.datasets", path.stem)
-    made_from = {"source": artefacts.strict(dict(source)), "directed": directed}
-    artefacts.create(path, KIND, made_from, lambda writer: _fill(writer, graph, directed))
+    made_from = {"source": atomic_files.strict(dict(source)), "directed": directed}
+    artefact_writer.create(path, KIND, made_from, lambda writer: _fill(writer, graph, directed))
 
 
-def _fill(writer: artefacts.Writer, graph: NodeGraph, directed: bool) -> None:
+def _fill(writer: artefact_writer.Writer, graph: NodeGraph, directed: bool) -> None:
     writer.attribute("name", graph.name)
     writer.attribute("directed", directed)
     writer.attribute("num_features", graph.num_features)

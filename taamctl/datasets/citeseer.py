@@ -8,10 +8,10 @@ from pathlib import Path
 
 from taamctl.core.types import NodeGraph
 from taamctl.datasets._meta import Meta, RawFile
-from taamctl.graph.npz import read_npz
+from taamctl.graph.benchmark_npz import read_npz
 from taamctl.graph.planetoid import INDEX, PARTS, assemble, load_index, load_pickle
-from taamctl.graph.raw import check_size, default_class_names
-from taamctl.runtime.fetch import Source, locate, places
+from taamctl.graph.raw_values import check_size, default_class_names
+from taamctl.runtime.raw_files import Source, locate, places
 
 _PREFIX = "ind.citeseer"
 _BASE = "https://github.com/kimiyoung/planetoid/raw/master/data"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from taamctl.core.types import NodeGraph
 from taamctl.datasets._meta import Meta, RawFile
-from taamctl.graph.npz import read_npz
-from taamctl.graph.raw import check_size
-from taamctl.runtime.fetch import locate, places
+from taamctl.graph.benchmark_npz import read_npz
+from taamctl.graph.raw_values import check_size
+from taamctl.runtime.raw_files import locate, places
 
 FILE = "amazon_electronics_photo.npz"
 LAYOUTS = places(

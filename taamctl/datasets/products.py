@@ -7,8 +7,8 @@ from pathlib import Path
 from taamctl.core.types import NodeGraph
 from taamctl.datasets._meta import Meta, RawFile
 from taamctl.graph.ogb_adapter import BINARY_FILES, CSV_FILES, read_ogb
-from taamctl.graph.raw import check_size, default_class_names
-from taamctl.runtime.fetch import as_folder, locate, places
+from taamctl.graph.raw_values import check_size, default_class_names
+from taamctl.runtime.raw_files import as_folder, locate, places
 
 FILE = "products.zip"
 LAYOUTS = places(

@@ -11,10 +11,16 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
 from taamctl.datasets._meta import Meta, RawFile
+from taamctl.graph.benchmark_npz import read_arrays
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.graph.npz import read_arrays
-from taamctl.graph.raw import check_size, clean_labels, default_class_names, dense_features, reading
-from taamctl.runtime.fetch import Source, locate, places
+from taamctl.graph.raw_values import (
+    check_size,
+    clean_labels,
+    default_class_names,
+    dense_features,
+    reading,
+)
+from taamctl.runtime.raw_files import Source, locate, places
 
 FILE, EDGES = "reddit_data.npz", "reddit_graph.npz"
 LAYOUTS = places(

@@ -23,7 +23,7 @@ from taamctl.core.types import Array, NodeGraph
 from taamctl.datasets._meta import Meta
 from taamctl.graph.block_model import draw_edges
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.graph.raw import default_class_names
+from taamctl.graph.raw_values import default_class_names
 
 SIZES = {  # nodes, undirected edges, features, classes
     "tiny": (2_000, 8_000, 16, 10),

@@ -14,8 +14,14 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.datasets._meta import Meta, RawFile
 from taamctl.graph.canonical import adjacency_from_edges, symmetrise
-from taamctl.graph.raw import check_size, clean_labels, default_class_names, dense_features, reading
-from taamctl.runtime.fetch import locate, places
+from taamctl.graph.raw_values import (
+    check_size,
+    clean_labels,
+    default_class_names,
+    dense_features,
+    reading,
+)
+from taamctl.runtime.raw_files import locate, places
 
 FILE = "data.json"
 LAYOUTS = places(

@@ -14,8 +14,8 @@ from taamctl.evaluation import routing
 from taamctl.planning import costs
 from taamctl.planning.costs import MIB, Workload
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
-from taamctl.stream.params import SplitParams
-from taamctl.stream.plan import Split
+from taamctl.stream.split_params import SplitParams
+from taamctl.stream.task_split import Split
 
 SHOWN = 8  # names in one finding
 

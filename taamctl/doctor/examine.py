@@ -11,14 +11,17 @@ from taamctl.core import registry, subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.doctor import advice, graph_stats, task_ids
+from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.learning.contract.train_params import InferParams
 from taamctl.planning.calibrate import packaged
 from taamctl.planning.costs import MIB
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
 from taamctl.planning.fit import machine
 from taamctl.planning.plan import workload
-from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context
-from taamctl.stream.plan import Facts, Split, make_split
+from taamctl.store import atomic_files
+from taamctl.stream.split_params import SplitParams
+from taamctl.stream.task_split import Facts, Split, make_split
 
 PACKAGE = "taamctl.datasets"
 
@@ -39,7 +42,7 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     graph: NodeGraph = module.load(
         context.data_root, context.params.plugin("datasets", dataset, module.META.params)
     )
-    split_params = context.params.section("split")
+    split_params = context.params.section(SplitParams)
     facts, codes = graph_stats.graph_facts(graph)
     there = machine(context.layout.root)
     room = {"memory": there["memory"], "disk": there["disk"]}
@@ -84,9 +87,9 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
 
 def _routed(context: Context, graph: NodeGraph, split: Split, feature_norm: str) -> dict[str, Any]:
     """Return how validation graphs are routed by the parameters at hand."""
-    made, infer = context.params.section("precompute"), context.params.section("infer")
+    made, infer = context.params.section(PrecomputeParams), context.params.section(InferParams)
     norm = feature_norm if made.feature_norm == "as_released" else made.feature_norm
-    found: dict[str, Any] = artefacts.strict(
+    found: dict[str, Any] = atomic_files.strict(
         task_ids.on_validation(graph.features, split, made, norm, infer)
     )
     return found

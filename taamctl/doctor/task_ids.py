@@ -15,10 +15,10 @@ from taamctl.evaluation import routing
 from taamctl.features import compute as features
 from taamctl.features.group import InMemory
 from taamctl.features.group import compute as propagate
-from taamctl.features.params import PrecomputeParams
-from taamctl.learning import task_id
-from taamctl.learning.params import InferParams
-from taamctl.stream.plan import Split
+from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.learning.contract.train_params import InferParams
+from taamctl.learning.routing import task_id
+from taamctl.stream.task_split import Split
 
 USUAL = ("amp", "cosine")  # what `as_published` means for all methods but those that say otherwise
 

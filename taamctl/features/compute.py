@@ -9,10 +9,10 @@ import numpy as np
 
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array
-from taamctl.features import sgc
 from taamctl.features.group import Group, InMemory
 from taamctl.features.group import compute as compute_group
-from taamctl.features.params import PrecomputeParams
+from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.propagation import sgc
 
 
 @dataclass(frozen=True)

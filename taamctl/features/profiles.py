@@ -12,8 +12,8 @@ import numpy as np
 
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import CSR, Array
-from taamctl.features.operator import NO_PAIRS, Operator
 from taamctl.graph.canonical import to_scipy
+from taamctl.propagation.operator import NO_PAIRS, Operator
 
 ROWS = 4096  # rows of X that are summed at once; fixed, because the last bits depend on it
 

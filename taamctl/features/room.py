@@ -10,10 +10,10 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import SLACK, mib, used
 from taamctl.core.rows import BLOCK_BYTES
 from taamctl.core.types import Array
-from taamctl.features.backends import BACKENDS, COST
-from taamctl.features.operator import RANGE, build
-from taamctl.features.params import PrecomputeParams
-from taamctl.features.sgc import BLOCK
+from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.propagation.backends import BACKENDS, COST
+from taamctl.propagation.operator import RANGE, build
+from taamctl.propagation.sgc import BLOCK
 
 LEAST = 8  # columns that are worth a pass over the edges
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
-from taamctl.graph.raw import reading
+from taamctl.graph.raw_values import reading
 
 MAGIC = (0xDD2E4FF046B4A13F).to_bytes(8, "little")  # first bytes of what dgl.save_graphs writes
 

@@ -27,7 +27,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.graph.raw import clean_labels, dense_features, reading
+from taamctl.graph.raw_values import clean_labels, dense_features, reading
 
 CSV_FILES = (
     "edge.csv.gz",

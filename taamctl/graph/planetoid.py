@@ -17,7 +17,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy
-from taamctl.graph.raw import default_class_names, reading
+from taamctl.graph.raw_values import default_class_names, reading
 
 PARTS = ("allx", "ally", "tx", "ty", "graph")
 INDEX = "test.index"

@@ -14,10 +14,11 @@ import torch
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.spec import param
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
-from taamctl.learning import graph, ridge
-from taamctl.learning.method import Facts, State, Stored
-from taamctl.learning.method import Method as Base
-from taamctl.learning.params import RidgeParams, TrainParams
+from taamctl.learning.contract.method import Facts, State, Stored
+from taamctl.learning.contract.method import Method as Base
+from taamctl.learning.contract.train_params import RidgeParams, TrainParams
+from taamctl.learning.kernels import ridge
+from taamctl.propagation import differentiable
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Method(Base):
         return self._scores(self._hops(query.h, query.extras))
 
     def _hops(self, h: torch.Tensor, extras: Any) -> dict[int, torch.Tensor]:
-        found = graph.hop_rows(h, extras, self.params.hops, self.info.hops)
+        found = differentiable.hop_rows(h, extras, self.params.hops, self.info.hops)
         return {j: x.to(self.device) for j, x in found.items()}
 
     def _scores(self, hops: ridge.Hops) -> torch.Tensor:

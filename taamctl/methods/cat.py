@@ -12,9 +12,9 @@ import numpy as np
 import torch
 
 from taamctl.core.spec import param
-from taamctl.learning import condense
-from taamctl.learning.condensed import CondensedMethod
-from taamctl.learning.method import Facts
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.condensed import CondensedMethod
+from taamctl.learning.kernels import condense
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,13 @@ from torch.nn import functional
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning import condense, graph, loop, memory
-from taamctl.learning.method import Facts
-from taamctl.learning.replay import ReplayMethod
-from taamctl.learning.sequential import Tensors
+from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.replay import ReplayMethod
+from taamctl.learning.families.sequential import Tensors
+from taamctl.learning.kernels import condense, loop
 from taamctl.models.backbones import HIDDEN
+from taamctl.propagation import differentiable
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,14 @@ class Method(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Condense the task, before training on it."""
         generator = torch_generator(self.seed, "condense", data.task.index)
-        found = memory.per_class(data.y, self.params.budget, data.task.classes)
+        found = kept_rows.per_class(data.y, self.params.budget, data.task.classes)
         real = [data.h[rows] for _, rows, _ in found]
         made = [
             condense.start_rows(
                 rows,
                 count,
                 generator,
-                lambda r: graph.raw_rows(data.extras, r, self.info.num_features),
+                lambda r: differentiable.raw_rows(data.extras, r, self.info.num_features),
             ).to(self.device)
             for _, rows, count in found
         ]

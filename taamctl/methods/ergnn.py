@@ -11,10 +11,12 @@ from torch.nn import functional
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning import graph, loop, memory
-from taamctl.learning.method import Facts
-from taamctl.learning.replay import ReplayMethod
-from taamctl.learning.sequential import Tensors
+from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.replay import ReplayMethod
+from taamctl.learning.families.sequential import Tensors
+from taamctl.learning.kernels import loop
+from taamctl.propagation import differentiable
 
 SAMPLERS = ("cm", "cm_plus", "mf", "mf_plus", "random")
 
@@ -69,7 +71,7 @@ class Method(ReplayMethod):
         rows = torch.cat(
             [
                 self._pick(data, rows, count)
-                for _, rows, count in memory.per_class(
+                for _, rows, count in kept_rows.per_class(
                     data.y, self.params.budget, data.task.classes
                 )
             ]
@@ -81,29 +83,31 @@ class Method(ReplayMethod):
             return rows
         generator = torch_generator(self.seed, f"memory/{int(data.y[rows[0]])}", data.task.index)
         if self.params.sampler == "random":
-            return memory.pick_random(rows, count, generator)
+            return kept_rows.pick_random(rows, count, generator)
         x = self._space(data)
         if self.params.sampler.startswith("mf"):
-            return memory.pick_by_mean(x, rows, count)
+            return kept_rows.pick_by_mean(x, rows, count)
         others = torch.nonzero(data.y != data.y[rows[0]]).flatten()
-        return memory.pick_by_coverage(x, rows, others, count, self.params.distance, generator)
+        return kept_rows.pick_by_coverage(x, rows, others, count, self.params.distance, generator)
 
     def _space(self, data: TaskData) -> torch.Tensor:
         if self.params.sampler.endswith("_plus"):
             with torch.no_grad():
                 return functional.relu(functional.linear(data.h, self.net.parameters()[0]))
-        return graph.raw_rows(data.extras, torch.arange(len(data.y)), self.info.num_features).to(
-            self.device
-        )
+        return differentiable.raw_rows(
+            data.extras, torch.arange(len(data.y)), self.info.num_features
+        ).to(self.device)
 
     def _view(self, data: TaskData, rows: torch.Tensor) -> torch.Tensor:
         if self.params.view == "cached_h":
             return data.h[rows]
-        x = graph.raw_rows(data.extras, rows, self.info.num_features)
+        x = differentiable.raw_rows(data.extras, rows, self.info.num_features)
         if self.params.view == "isolated":
             return x
         kept = rows.cpu().numpy()
-        return graph.propagate_rows(graph.adjacency(data.extras)[kept][:, kept], x, self.info.hops)
+        return differentiable.propagate_rows(
+            differentiable.adjacency(data.extras)[kept][:, kept], x, self.info.hops
+        )
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return the mixed loss; the first task is trained without replay."""

@@ -10,9 +10,9 @@ from torch.nn import functional
 
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning import loop
-from taamctl.learning.method import Facts
-from taamctl.learning.penalty import PenalisedMethod, gradients
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.penalty import PenalisedMethod, gradients
+from taamctl.learning.kernels import loop
 from taamctl.models.backbones import TrainableNet
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from taamctl.learning.method import Facts
-from taamctl.learning.sequential import SequentialMethod
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.sequential import SequentialMethod
 
 Params = None
 

@@ -15,11 +15,12 @@ from torch.nn import functional
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData
-from taamctl.learning import loop, memory
-from taamctl.learning.method import Facts, Stored
-from taamctl.learning.penalty import gradients
-from taamctl.learning.replay import ReplayMethod
-from taamctl.learning.sequential import Tensors
+from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract.method import Facts, Stored
+from taamctl.learning.families.penalty import gradients
+from taamctl.learning.families.replay import ReplayMethod
+from taamctl.learning.families.sequential import Tensors
+from taamctl.learning.kernels import loop
 
 RIDGE = 1e-3
 
@@ -79,11 +80,11 @@ class Method(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Draw m nodes, as evenly over the classes as their sizes allow."""
         generator = torch_generator(self.seed, "memory", data.task.index)
-        found = memory.per_class(data.y, len(data.y), data.task.classes)
-        quota = memory.evenly([len(rows) for _, rows, _ in found], self.params.budget)
+        found = kept_rows.per_class(data.y, len(data.y), data.task.classes)
+        quota = kept_rows.evenly([len(rows) for _, rows, _ in found], self.params.budget)
         rows = torch.cat(
             [
-                memory.pick_random(rows, q, generator)
+                kept_rows.pick_random(rows, q, generator)
                 for (_, rows, _), q in zip(found, quota, strict=True)
             ]
         )

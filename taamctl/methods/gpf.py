@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from taamctl.core.spec import param
-from taamctl.learning.method import Facts
-from taamctl.learning.prompted import PromptedMethod
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.prompted import PromptedMethod
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import torch
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.spec import param
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
-from taamctl.learning.method import Facts, State, Stored
-from taamctl.learning.method import Method as Base
-from taamctl.learning.params import TrainParams
+from taamctl.learning.contract.method import Facts, State, Stored
+from taamctl.learning.contract.method import Method as Base
+from taamctl.learning.contract.train_params import TrainParams
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from torch.nn import functional
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning import loop
-from taamctl.learning.method import Facts, Stored
-from taamctl.learning.sequential import SequentialMethod
-from taamctl.models import init
+from taamctl.learning.contract.method import Facts, Stored
+from taamctl.learning.families.sequential import SequentialMethod
+from taamctl.learning.kernels import loop
+from taamctl.models import initialise
 from taamctl.models.backbones import HIDDEN, TrainableNet
 
 
@@ -59,8 +59,8 @@ class Method(SequentialMethod):
         )
         if self.params.init == "kaiming":
             generator = torch_generator(self.seed, "net")
-            w1 = init.kaiming_normal(HIDDEN, self.info.num_features, generator)
-            w2 = init.kaiming_normal(self.info.num_classes, HIDDEN, generator)
+            w1 = initialise.kaiming_normal(HIDDEN, self.info.num_features, generator)
+            w2 = initialise.kaiming_normal(self.info.num_classes, HIDDEN, generator)
             net = TrainableNet(
                 w1.to(self.device).requires_grad_(), w2.to(self.device).requires_grad_()
             )

@@ -11,11 +11,11 @@ from torch.nn import functional
 
 from taamctl.core.spec import param
 from taamctl.core.types import Array, StreamInfo, TaskData
-from taamctl.learning import loop
-from taamctl.learning.method import Facts, Stored
-from taamctl.learning.params import TrainParams
-from taamctl.learning.penalty import gradients
-from taamctl.learning.sequential import SequentialMethod, Tensors
+from taamctl.learning.contract.method import Facts, Stored
+from taamctl.learning.contract.train_params import TrainParams
+from taamctl.learning.families.penalty import gradients
+from taamctl.learning.families.sequential import SequentialMethod, Tensors
+from taamctl.learning.kernels import loop
 from taamctl.models.backbones import TrainableNet
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from taamctl.learning.jointly import JointMethod, JointParams
-from taamctl.learning.method import Facts
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.jointly import JointMethod, JointParams
 
 Params = JointParams
 

@@ -11,10 +11,11 @@ import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning import graph, memory
-from taamctl.learning.method import Facts
-from taamctl.learning.replay import ReplayMethod
-from taamctl.learning.sequential import Tensors
+from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.replay import ReplayMethod
+from taamctl.learning.families.sequential import Tensors
+from taamctl.propagation import differentiable
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,10 @@ class Method(ReplayMethod):
         generator = torch_generator(self.seed, "memory", data.task.index)
         weights = self._coverage(data)
         picked = [
-            memory.pick_random(rows, count, generator, None if weights is None else weights[rows])
-            for _, rows, count in memory.per_class(data.y, self.params.budget, data.task.classes)
+            kept_rows.pick_random(
+                rows, count, generator, None if weights is None else weights[rows]
+            )
+            for _, rows, count in kept_rows.per_class(data.y, self.params.budget, data.task.classes)
         ]
         rows = torch.cat(picked)
         return {"x": data.h[rows], "y": data.y[rows]}
@@ -72,7 +75,7 @@ class Method(ReplayMethod):
             return None
         if self.params.sampler == "degree":
             return data.deg
-        edges = graph.adjacency(data.extras) > 0
+        edges = differentiable.adjacency(data.extras) > 0
         reach = edges
         for _ in range(self.info.hops - 1):
             reach = (reach.astype(np.float32) @ edges.astype(np.float32)) > 0

@@ -14,9 +14,9 @@ import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData
-from taamctl.learning import condense, loop
-from taamctl.learning.condensed import CondensedMethod
-from taamctl.learning.method import Facts
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.condensed import CondensedMethod
+from taamctl.learning.kernels import condense, loop
 from taamctl.models.backbones import Mlp
 
 

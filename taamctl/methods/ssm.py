@@ -12,10 +12,12 @@ import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData
-from taamctl.learning import graph, loop, loss, memory
-from taamctl.learning.method import Facts, Stored
-from taamctl.learning.replay import ReplayMethod
-from taamctl.learning.sequential import Tensors
+from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract.method import Facts, Stored
+from taamctl.learning.families.replay import ReplayMethod
+from taamctl.learning.families.sequential import Tensors
+from taamctl.learning.kernels import loop, loss
+from taamctl.propagation import differentiable
 
 ROWS_AT_MOST = (
     True  # context nodes are drawn; the number that `stored` declares is a bound where any are
@@ -68,10 +70,12 @@ class Method(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Take centres and context, and propagate over the edges among them."""
         generator = torch_generator(self.seed, "memory", data.task.index)
-        edges = graph.adjacency(data.extras)
+        edges = differentiable.adjacency(data.extras)
         centres, context = [], []
-        for _, rows, count in memory.per_class(data.y.cpu(), self.params.budget, data.task.classes):
-            mine = memory.pick_random(rows, count, generator)
+        for _, rows, count in kept_rows.per_class(
+            data.y.cpu(), self.params.budget, data.task.classes
+        ):
+            mine = kept_rows.pick_random(rows, count, generator)
             centres.append(mine)
             context.append(self._context(edges, mine.numpy(), generator))
         middle = torch.cat(centres)
@@ -81,8 +85,10 @@ class Method(ReplayMethod):
         if not self.params.self_loops:
             inside.setdiag(0)
             inside.eliminate_zeros()
-        x = graph.propagate_rows(
-            inside, graph.raw_rows(data.extras, stored, self.info.num_features), self.info.hops
+        x = differentiable.propagate_rows(
+            inside,
+            differentiable.raw_rows(data.extras, stored, self.info.num_features),
+            self.info.hops,
         )
         return {
             "x": x.to(self.device),
@@ -99,7 +105,7 @@ class Method(ReplayMethod):
             if self.params.sampler == "uniform":
                 drawn = around[torch.randint(len(around), (count,), generator=generator)]
             else:
-                drawn = memory.pick_random(
+                drawn = kept_rows.pick_random(
                     around, min(count, len(around)), generator, torch.from_numpy(degree)[around]
                 )
             found.append(drawn.numpy())

@@ -11,8 +11,8 @@ from typing import ClassVar
 import torch
 
 from taamctl.core.spec import param
-from taamctl.learning.method import Facts
-from taamctl.learning.modulated import ModulatedMethod
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.modulated import ModulatedMethod
 from taamctl.models import modulators
 from taamctl.models.layer import Terms
 

@@ -10,8 +10,8 @@ import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import QueryGraph
-from taamctl.learning.method import Facts
-from taamctl.learning.modulated import ModulatedMethod
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.modulated import ModulatedMethod
 from taamctl.models import modulators
 
 

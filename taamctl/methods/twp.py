@@ -12,9 +12,10 @@ from torch.nn import functional
 
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning import graph, loop
-from taamctl.learning.method import Facts
-from taamctl.learning.penalty import PenalisedMethod, gradients
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.penalty import PenalisedMethod, gradients
+from taamctl.learning.kernels import loop
+from taamctl.propagation import differentiable
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Method(PenalisedMethod):
         that a node receives.
         """
         receiver, sender = (
-            torch.from_numpy(a).to(self.device) for a in graph.in_edges(data.extras)
+            torch.from_numpy(a).to(self.device) for a in differentiable.in_edges(data.extras)
         )
         z = self.net.logits(data.h, self.info.num_classes)
         score = functional.leaky_relu((z[sender] * torch.tanh(z)[receiver]).sum(1), 0.2)

@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from taamctl.core.seeding import torch_generator
-from taamctl.models import init
+from taamctl.models import initialise
 
 HIDDEN = 256
 SLOPE = 0.2
@@ -38,7 +38,8 @@ class FrozenBackbone:
         """Draw the backbone of a seed."""
         generator = torch_generator(seed, "backbone")
         return FrozenBackbone(
-            init.linear(HIDDEN, num_features, generator), init.linear(HIDDEN, HIDDEN, generator)
+            initialise.linear(HIDDEN, num_features, generator),
+            initialise.linear(HIDDEN, HIDDEN, generator),
         )
 
     def to(self, device: torch.device) -> FrozenBackbone:
@@ -90,8 +91,8 @@ class TrainableNet:
         """Draw a net; `stage` distinguishes the re-initialisations of one seed."""
         generator = torch_generator(seed, "net", stage)
         w1, w2 = (
-            init.linear(HIDDEN, num_features, generator),
-            init.linear(num_classes, HIDDEN, generator),
+            initialise.linear(HIDDEN, num_features, generator),
+            initialise.linear(num_classes, HIDDEN, generator),
         )
         return TrainableNet(w1.to(device).requires_grad_(), w2.to(device).requires_grad_())
 
@@ -126,7 +127,10 @@ class Mlp:
         """Draw `depth` layers, the last of them the output."""
         sizes = [num_features, *[width] * (depth - 1), num_classes]
         return Mlp(
-            [init.linear(b, a, generator).to(device).requires_grad_() for a, b in pairwise(sizes)]
+            [
+                initialise.linear(b, a, generator).to(device).requires_grad_()
+                for a, b in pairwise(sizes)
+            ]
         )
 
     def parameters(self) -> list[torch.Tensor]:

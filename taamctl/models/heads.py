@@ -7,7 +7,7 @@ from __future__ import annotations
 import torch
 
 from taamctl.core.seeding import torch_generator
-from taamctl.models import init
+from taamctl.models import initialise
 from taamctl.models.backbones import HIDDEN
 
 
@@ -18,4 +18,6 @@ def draw_rows(seed: int, task: int, low: int, high: int) -> tuple[torch.Tensor, 
     high)); earlier rows are kept.
     """
     generator = torch_generator(seed, "head", task)
-    return init.xavier_uniform(high - low, HIDDEN, generator, fan_out=high), torch.zeros(high - low)
+    return initialise.xavier_uniform(high - low, HIDDEN, generator, fan_out=high), torch.zeros(
+        high - low
+    )

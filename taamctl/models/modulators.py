@@ -13,7 +13,7 @@ import math
 import torch
 from torch.nn import functional
 
-from taamctl.models import init
+from taamctl.models import initialise
 from taamctl.models.layer import LN_EPS, Terms
 
 Weights = dict[str, torch.Tensor]
@@ -29,9 +29,9 @@ def draw_low_rank(
     """
     return {
         "e": torch.randn(d_task, generator=generator),
-        "wa": init.kaiming_uniform(heads * rank, d_task, math.sqrt(3), generator),
-        "wa_bias": init.uniform((heads * rank,), 1 / math.sqrt(d_task), generator),
-        "wb": init.kaiming_uniform(rank, 2 * num_features, math.sqrt(5), generator),
+        "wa": initialise.kaiming_uniform(heads * rank, d_task, math.sqrt(3), generator),
+        "wa_bias": initialise.uniform((heads * rank,), 1 / math.sqrt(d_task), generator),
+        "wb": initialise.kaiming_uniform(rank, 2 * num_features, math.sqrt(5), generator),
         **_draw_attention(num_features, heads, generator),
     }
 
@@ -43,8 +43,8 @@ def draw_full(num_features: int, d_task: int, heads: int, generator: torch.Gener
     bound = 1 / math.sqrt(d_task)
     return {
         "e": torch.randn(d_task, generator=generator),
-        "w": init.uniform((heads * 2 * num_features, d_task), bound, generator),
-        "w_bias": init.uniform((heads * 2 * num_features,), bound, generator),
+        "w": initialise.uniform((heads * 2 * num_features, d_task), bound, generator),
+        "w_bias": initialise.uniform((heads * 2 * num_features,), bound, generator),
         **_draw_attention(num_features, heads, generator),
     }
 
@@ -52,8 +52,8 @@ def draw_full(num_features: int, d_task: int, heads: int, generator: torch.Gener
 def _draw_attention(num_features: int, heads: int, generator: torch.Generator) -> Weights:
     bound = 1 / math.sqrt(num_features)
     return {
-        "watt": init.uniform((heads, num_features), bound, generator),
-        "watt_bias": init.uniform((heads,), bound, generator),
+        "watt": initialise.uniform((heads, num_features), bound, generator),
+        "watt_bias": initialise.uniform((heads,), bound, generator),
     }
 
 

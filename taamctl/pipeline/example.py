@@ -18,7 +18,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import Array
-from taamctl.runtime import artefacts
+from taamctl.store import atomic_files
 
 CATEGORIES = (
     "Books",
@@ -54,8 +54,8 @@ def write(folder: Path, *, overwrite: bool = False) -> list[Path]:
     ):
         rng = numpy_generator(0, "example", first)
         classes = rng.permutation(classes)
-        artefacts.write_text(nodes, _nodes(classes, first, rng, labelled))
-        artefacts.write_text(edges, _edges(classes, first, rng))
+        atomic_files.write_text(nodes, _nodes(classes, first, rng, labelled))
+        atomic_files.write_text(edges, _edges(classes, first, rng))
     return paths
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
-from taamctl.runtime import artefacts
+from taamctl.params.params_file import PACKAGED, set_value
 from taamctl.runtime.layout import FILES, PER_SEED, STAGES
-from taamctl.runtime.params import PACKAGED, set_value
+from taamctl.store import atomic_files
 
 DATASETS = "taamctl.datasets"
 HEAD = """\
@@ -270,7 +270,7 @@ def write(folder: Path, files: Mapping[str, str], *, overwrite: bool = False) ->
     try:
         with ExitStack() as stack:
             for path, text in paths.items():
-                stack.enter_context(artefacts.atomic(path)).write_text(text, encoding="utf-8")
+                stack.enter_context(atomic_files.atomic(path)).write_text(text, encoding="utf-8")
     except BaseException:
         for path, old in before.items():
             with suppress(OSError):

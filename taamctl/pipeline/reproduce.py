@@ -15,9 +15,12 @@ import numpy as np
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import StreamInfo
+from taamctl.evaluation.eval_params import EvalParams
+from taamctl.learning.contract.train_params import TrainParams
+from taamctl.params.sections import Params
 from taamctl.report import collect, published
 from taamctl.runtime.layout import Layout
-from taamctl.runtime.params import Params
+from taamctl.stream.split_params import SplitParams
 
 TRAINED = ("train.", "methods.")
 INFERRED = ("infer.",)
@@ -109,8 +112,8 @@ def cells(
 
 def facts(target: str, params: Params, seeds: Sequence[int]) -> list[str]:
     """Return the sentences on protocol, split and parameters that a table carries."""
+    from taamctl.core.canonical import canonical
     from taamctl.evaluation.summary import split_policy
-    from taamctl.runtime.params import canonical
 
     if target == "params":
         return [
@@ -118,11 +121,11 @@ def facts(target: str, params: Params, seeds: Sequence[int]) -> list[str]:
             "of a class is trained on)."
         ]
     return [
-        f"{params.section('eval').averaging.capitalize()} accuracy on the test part; grouped "
+        f"{params.section(EvalParams).averaging.capitalize()} accuracy on the test part; grouped "
         "protocol; one task-ID decision per graph; every method in its own logit scope (taamctl "
         "methods show NAME): a narrower one is an easier task.",
         f"Seeds {', '.join(map(str, seeds))}; split "
-        f"{split_policy(canonical(params.section('split')))}; ± is the population standard "
+        f"{split_policy(canonical(params.section(SplitParams)))}; ± is the population standard "
         "deviation over seeds.",
         f"Parameters: {params.source}.",
     ]
@@ -208,7 +211,11 @@ def cost_cells(params: Params, datasets: Sequence[str] | None = None) -> list[di
             bounds = tuple((c, c + 2) for c in range(0, len(classes) - 1, 2))
             train = np.maximum(1, (np.array(classes) * (1 - 0.4)).astype(int))[: bounds[-1][1]]
             made = module.Method(
-                own, StreamInfo(features, bounds), params.section("train"), 0, torch.device("cpu")
+                own,
+                StreamInfo(features, bounds),
+                params.section(TrainParams),
+                0,
+                torch.device("cpu"),
             ).stored(train)
             out.append(
                 _record(

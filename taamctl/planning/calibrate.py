@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from taamctl.core.types import CSR
-from taamctl.features.backends import BACKENDS
-from taamctl.features.operator import Operator
 from taamctl.planning.costs import HIDDEN, MIB, REFERENCE, Rates
+from taamctl.propagation.backends import BACKENDS
+from taamctl.propagation.operator import Operator
 
 BUDGET = 0.12  # seconds for each of the quantities
 ROWS, WIDTH = 4096, 512  # of the dense product

@@ -11,14 +11,16 @@ from functools import partial
 from typing import Any
 
 from taamctl.core import registry
+from taamctl.core.canonical import canonical
 from taamctl.core.types import StreamInfo
-from taamctl.learning.params import RidgeParams
+from taamctl.learning.contract.train_params import RidgeParams, TrainParams
+from taamctl.params.run_params import RunParams
 from taamctl.planning import costs, counts, fit
 from taamctl.planning.costs import Cost, Counts, Rates, Workload
 from taamctl.planning.finding import NOTE, STOP, Finding
-from taamctl.runtime import artefacts
 from taamctl.runtime.job import Context
-from taamctl.runtime.params import canonical
+from taamctl.store import atomic_files
+from taamctl.stream.split_params import SplitParams
 
 SMALL = StreamInfo(
     8, ((0, 2), (2, 4))
@@ -58,7 +60,7 @@ class Line:
 
 def device_of(context: Context) -> str:
     """Return `cuda` where training would use a GPU of this machine, else `cpu`."""
-    if context.params.section("train").device == "cpu":
+    if context.params.section(TrainParams).device == "cpu":
         return "cpu"
     import torch
 
@@ -121,9 +123,9 @@ def make(context: Context, ask: Ask, rates: Rates) -> dict[str, Any]:
 def _graph(
     context: Context, graph: counts.Graph, work: Workload, rates: Rates, machine: dict[str, Any]
 ) -> dict[str, Any]:
-    params = context.params.section("split")
+    params = context.params.section(SplitParams)
     own = context.params.tree["datasets"].get(graph.name)
-    recorded = artefacts.strict({"dataset": canonical(own or None), "split": canonical(params)})
+    recorded = atomic_files.strict({"dataset": canonical(own or None), "split": canonical(params)})
     file = counts.split_file(context, graph, recorded)
     if file is not None:
         middle = low = high = counts.exact(graph, file, work.hops)
@@ -175,7 +177,7 @@ def lines(
     """
     import torch
 
-    run = context.params.section("run")
+    run = context.params.section(RunParams)
     seeds = len(run.seeds)
 
     def line(price: Callable[[Counts], Cost], **more: Any) -> Line:
@@ -186,7 +188,9 @@ def lines(
     for method in run.methods:
         module = registry.load("taamctl.methods", method)
         own = context.params.plugin("methods", method, module.Params)
-        small = module.Method(own, SMALL, context.params.section("train"), 0, torch.device("cpu"))
+        small = module.Method(
+            own, SMALL, context.params.section(TrainParams), 0, torch.device("cpu")
+        )
         parts = three[1].tasks if small.independent and small.facts.sees == "current" else 1
         out.append(
             line(
@@ -243,7 +247,7 @@ def _unasked(context: Context, c: Counts, work: Workload) -> list[Finding]:
     """Return what is stored for methods that the plan does not have."""
     facts = [
         registry.load("taamctl.methods", m).Method.facts
-        for m in context.params.section("run").methods
+        for m in context.params.section(RunParams).methods
     ]
     needed = {need for f in facts for need in (*f.needs, *f.query_needs)}
     out = []

@@ -14,8 +14,9 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.evaluation import routing
-from taamctl.runtime import artefacts, provenance
+from taamctl.runtime import provenance
 from taamctl.runtime.layout import STAGES, Layout
+from taamctl.store import atomic_files
 
 METRICS = ("aa", "af", "bwt", "task_id_accuracy", "legacy_af")
 
@@ -51,7 +52,7 @@ def run_row(path: Path, part: str = "test") -> dict[str, Any]:
         path: an eval.json.
         part: `test`, or `val` (reported, never used to select anything).
     """
-    made = artefacts.read_json(path, "taamctl eval")
+    made = atomic_files.read_json(path, "taamctl eval")
     try:
         return _row(made, part, provenance.sha256(path))
     except (KeyError, TypeError):
@@ -124,7 +125,7 @@ def costs(layout: Layout, dataset: str, method: str, seed: int) -> dict[str, Any
     for stage in STAGES[:-1]:
         sidecar = provenance.sidecar_of(layout.file(stage, dataset, method, seed))
         if sidecar.is_file():
-            cost = artefacts.read_json(sidecar)["cost"]
+            cost = atomic_files.read_json(sidecar)["cost"]
             seconds[stage] = cost["wall_s"]
             peak = max(
                 peak, cost["peak_memory_mib"]
@@ -166,7 +167,7 @@ def verdicts(path: Path) -> dict[str, Any]:
     read says so in its conditions.
     """
     try:
-        made = artefacts.read_json(path)
+        made = atomic_files.read_json(path)
         rows, conditions = (
             [dict(row) for row in made["rows"]],
             [str(line) for line in made.get("conditions", [])],
@@ -256,7 +257,7 @@ def _mean_matrix(matrices: list[list[list[float | None]]]) -> list[list[float | 
     stacked = np.array(
         [[[np.nan if v is None else v for v in row] for row in m] for m in matrices], np.float64
     )
-    mean: list[list[float | None]] = artefacts.strict(stacked.mean(axis=0))
+    mean: list[list[float | None]] = atomic_files.strict(stacked.mean(axis=0))
     return mean
 
 

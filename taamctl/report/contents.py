@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from taamctl.report import lens, page, render
+from taamctl.report import lens_table, page, render
 from taamctl.report.figures import Picture
 
 Row = Mapping[str, Any]
@@ -54,10 +54,10 @@ def contents(found: Found, pictures: Sequence[Picture], decimals: int) -> dict[s
             "lens_left_out": found.left_out,
         },
         "report.md": render.markdown(found.rows, decimals)
-        + lens.markdown(found.units, decimals, found.left_out),
+        + lens_table.markdown(found.units, decimals, found.left_out),
         "report.csv": render.comma_separated(found.rows),
         "report.html": page.render(
             found.rows, pictures, found.verdicts, decimals, found.units, found.left_out
         ),
     }
-    return {**made, "lens.csv": lens.comma_separated(found.units)} if found.units else made
+    return {**made, "lens.csv": lens_table.comma_separated(found.units)} if found.units else made

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from taamctl.report import figures, lens
+from taamctl.report import figures, lens_table
 
 Row = Mapping[str, Any]
 KIND = "lens"
@@ -42,7 +42,7 @@ def draw(dataset: str, found: Sequence[Row]) -> figures.Picture:
         axes[0][0].set_ylabel("AA %")
         figure.suptitle(f"{dataset}: {title}", fontsize=figures.FONT + 2)
         png, svg = (figures.saved(figure, form) for form in ("png", "svg"))
-    numbers = lens.comma_separated([r for r in found if r["dataset"] == dataset])
+    numbers = lens_table.comma_separated([r for r in found if r["dataset"] == dataset])
     return figures.Picture(KIND, dataset, title, caption, False, png, svg, numbers)
 
 
@@ -76,7 +76,7 @@ def _panel(axis: Any, found: Sequence[Row], legend: bool) -> None:
                     label=f"{name}, {router}",
                 )
         for r in own:
-            if r["router"] in lens.UNROUTED:
+            if r["router"] in lens_table.UNROUTED:
                 axis.axhline(100 * r["aa"], linestyle=":", color=colour, linewidth=1.2, label=name)
     axis.set_xscale("log")
     sizes = sorted({1, *(r["size"] for r in found if r["unit"] == "batch")})

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from taamctl.core.types import SCOPES
-from taamctl.report import lens as units
+from taamctl.report import lens_table as units
 from taamctl.report import render as tables
 from taamctl.report.figures import Picture
 

@@ -11,8 +11,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from taamctl.core.canonical import canonical
 from taamctl.core.types import SCOPES
-from taamctl.runtime.params import PACKAGED, canonical, read
+from taamctl.params.params_file import PACKAGED, read
 
 Row = Mapping[str, Any]
 COLUMNS = (

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.progress import SILENT, Progress
-from taamctl.runtime.atomic_files import sync_folder, write_text
-from taamctl.runtime.lock import writing
 from taamctl.runtime.provenance import sha256
+from taamctl.store.atomic_files import sync_folder, write_text
+from taamctl.store.lock import writing
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse

@@ -15,10 +15,11 @@ from taamctl.core.canonical import canonical
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Plain
-from taamctl.runtime import atomic_files, provenance
+from taamctl.params.sections import Params
+from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
-from taamctl.runtime.lock import writing
-from taamctl.runtime.params import Params
+from taamctl.store import atomic_files
+from taamctl.store.lock import writing
 
 
 @dataclass(frozen=True)

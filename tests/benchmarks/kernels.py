@@ -11,11 +11,12 @@ import torch
 from timing import best
 
 from taamctl.core.errors import TaamctlError
-from taamctl.features.backends import BACKENDS
-from taamctl.features.operator import Operator, build
 from taamctl.graph.canonical import adjacency_from_edges, symmetrise
-from taamctl.learning import condense, graph
+from taamctl.learning.kernels import condense
 from taamctl.models.backbones import HIDDEN
+from taamctl.propagation import differentiable
+from taamctl.propagation.backends import BACKENDS
+from taamctl.propagation.operator import Operator, build
 
 
 def random_operator(nodes: int, edges: int) -> Operator:
@@ -79,7 +80,9 @@ def prompting(
     """Time a forward and backward pass of a prompt before two hops: propagating N x P weights,
     or N x F prompted features.
     """
-    spread = graph.Propagation(random_operator(nodes, edges).scipy(), 2, torch.device("cpu"))
+    spread = differentiable.Propagation(
+        random_operator(nodes, edges).scipy(), 2, torch.device("cpu")
+    )
     x, w1, outer = (
         torch.rand(nodes, features),
         torch.randn(HIDDEN, features),

@@ -17,9 +17,9 @@ from typing import Any
 
 from taamctl.cli.common import make_context
 from taamctl.planning import calibrate, costs, counts, plan
-from taamctl.runtime.artefacts import read_json
 from taamctl.runtime.layout import FILES, PER_SEED
 from taamctl.runtime.provenance import sidecar_of
+from taamctl.store.atomic_files import read_json
 
 
 def overrides(asked: dict[str, Any]) -> list[str]:

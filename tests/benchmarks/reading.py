@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 from timing import best
 
-from taamctl.runtime import artefacts
+from taamctl.store import artefact_writer, artefacts
 
 ROWS, WIDTH, PARTS = 20_000, 512, 8
 
@@ -26,11 +26,11 @@ def reading() -> dict[str, float]:
         arrays = [rng.random((ROWS, WIDTH), dtype=np.float32) for _ in range(PARTS)]
         np.save(bare, np.concatenate(arrays))
 
-        def fill(writer: artefacts.Writer) -> None:
+        def fill(writer: artefact_writer.Writer) -> None:
             for i, array in enumerate(arrays):
                 writer.put(f"tasks/{i:02d}/state/w", array, dims=("row", "feature"))
 
-        artefacts.create(store, "train", {}, fill)
+        artefact_writer.create(store, "train", {}, fill)
 
         def hdf5() -> None:
             with h5py.File(store, "r") as handle:

@@ -23,10 +23,11 @@ from taamctl.stages import precompute, split
 
 from taamctl.cli import common
 from taamctl.evaluation import matrix
-from taamctl.learning import graph, ridge
-from taamctl.learning.params import RidgeParams
-from taamctl.pipeline import lens
-from taamctl.runtime.feature_store import FeatureStore
+from taamctl.learning.contract.train_params import LensParams, RidgeParams
+from taamctl.learning.kernels import ridge
+from taamctl.pipeline import lens_run
+from taamctl.propagation import differentiable
+from taamctl.store.feature_store import FeatureStore
 
 WIDTHS = (64, 128, 256, 512, 1024, 2048)
 RANKS = (0, 16, 64, 256)
@@ -51,14 +52,14 @@ def readings(base: RidgeParams, features: int) -> dict[str, tuple[RidgeParams, i
 
 
 def measure(
-    bench: lens.Bench, store: FeatureStore, params: RidgeParams, rank: int | None, seed: int
+    bench: lens_run.Bench, store: FeatureStore, params: RidgeParams, rank: int | None, seed: int
 ) -> dict[str, Any]:
     """Learn task after task, squeezing where asked, and predict every scene."""
     lift, total = ridge.Lift.draw(store.info.num_features, params, seed), None
     for k in range(store.info.num_tasks):
-        data = store.task(k, lens.NEEDS)
+        data = store.task(k, lens_run.NEEDS)
         mine = ridge.collect(
-            graph.hop_rows(data.h, data.extras, params.hops, store.info.hops),
+            differentiable.hop_rows(data.h, data.extras, params.hops, store.info.hops),
             data.y - data.task.low,
             data.task.high - data.task.low,
             lift,
@@ -77,7 +78,8 @@ def measure(
             [
                 (
                     lift.profile(
-                        graph.hop_rows(q.h, q.extras, params.hops, store.info.hops), params.hops
+                        differentiable.hop_rows(q.h, q.extras, params.hops, store.info.hops),
+                        params.hops,
                     )
                     @ weight
                 )
@@ -115,14 +117,14 @@ def main() -> None:
     for dataset in asked.dataset:
         split.run(context, dataset)
         path = precompute.run(context, dataset).path
-        bench = lens.Bench(context, dataset)
+        bench = lens_run.Bench(context, dataset)
         print(
             f"{dataset:18s} {'M words':>8s} {'ridge':>6s}{'mixed test':>11s}  {'mixed val':>11s}  "
             f"{'grouped test':>11s}"
         )
         with FeatureStore(path, context.layout.command("precompute", dataset)) as store:
             for name, (params, rank) in readings(
-                context.params.section("lens").router, store.info.num_features
+                context.params.section(LensParams).router, store.info.num_features
             ).items():
                 row = measure(bench, store, params, rank, asked.seed)
                 everything.setdefault(dataset, {})[name] = row

@@ -20,8 +20,8 @@ import torch
 from timing import best, exponent, growth
 
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
-from taamctl.learning.params import TrainParams
-from taamctl.learning.predict import predict_stream
+from taamctl.learning.contract.train_params import TrainParams
+from taamctl.learning.routing.stream_predictions import predict_stream
 from taamctl.methods import taam
 
 CPU = torch.device("cpu")

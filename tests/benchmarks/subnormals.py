@@ -13,12 +13,13 @@ import yaml
 
 from taamctl.core import registry, subnormals
 from taamctl.core.types import StreamInfo, Task, TaskData
-from taamctl.learning import memory
-from taamctl.learning.adam import Adam
-from taamctl.learning.method import State
-from taamctl.learning.params import TrainParams
-from taamctl.learning.run import learn_stage
-from taamctl.runtime.params import PACKAGED, bind
+from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract.learn_stream import learn_stage
+from taamctl.learning.contract.method import State
+from taamctl.learning.contract.train_params import TrainParams
+from taamctl.learning.kernels.adam import Adam
+from taamctl.params.binding import bind
+from taamctl.params.params_file import PACKAGED
 
 METHODS = ("finetune", "lwf", "mas", "ewc", "gem", "taam")  # those that need features alone
 TASKS, NODES, FEATURES, EPOCHS = 12, 200, 128, 100
@@ -95,6 +96,6 @@ def _stream(name: str) -> float:
         state, training, _ = learn_stage(
             learner, _task, np.full(2 * TASKS, NODES // 2), stage, (states, training), rows
         )
-        rows += memory.rows_of(state)
+        rows += kept_rows.rows_of(state)
         states.append(state)
     return time.process_time() - began

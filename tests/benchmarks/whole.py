@@ -16,7 +16,7 @@ import torch
 from timing import best
 
 from taamctl.models.backbones import HIDDEN
-from taamctl.runtime.feature_store import FeatureStore
+from taamctl.store.feature_store import FeatureStore
 
 # A small process of its own starts the command: a child inherits the peak memory of the one that
 # starts it.

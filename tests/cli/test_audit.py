@@ -19,11 +19,11 @@ from taamctl.audit.perturb import rewrite
 from taamctl.cli.app import app
 from taamctl.core.errors import TaamctlError
 from taamctl.datasets import synthetic
-from taamctl.features.operator import build
-from taamctl.features.sgc import propagate
 from taamctl.graph.canonical import symmetrise
-from taamctl.runtime.artefacts import Artefact
-from taamctl.runtime.params import PACKAGED, read
+from taamctl.params.params_file import PACKAGED, read
+from taamctl.propagation.operator import build
+from taamctl.propagation.sgc import propagate
+from taamctl.store.artefacts import Artefact
 from taamctl.stream.induce import induce
 
 CALL = (

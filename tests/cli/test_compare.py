@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 
 from taamctl.cli import common
-from taamctl.cli.compare import command, plan
-from taamctl.cli.compare import compare as run_cells
+from taamctl.cli.verb_compare import command, plan
+from taamctl.cli.verb_compare import compare as run_cells
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.evaluation import statistics
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.report import compare
+from taamctl.report import comparison
+from taamctl.stream.split_params import SplitParams
 
 METHODS = ("finetune", "linear_probe")
 GRID = ("--order", "1", "--order", "natural", "--split", "43")
@@ -257,14 +258,14 @@ def test_every_order_meets_every_split_once(tmp_path: Path) -> None:
         f"order-{o}_split-{s}" for o in ("natural", "1") for s in (42, 7)
     ]
     for cell, own in cells:
-        split = own.params.section("split")
+        split = own.params.section(SplitParams)
         assert (split.class_order, split.seed) == (
             "natural" if cell.order == "natural" else "seeded_permutation",
             cell.split,
         )
         assert own.layout.root == tmp_path / "compare" / cell.folder
-    assert cells[2][1].params.section("split").order_seed == 1
-    assert [cell for cell, _ in plan(context, None, None)] == [compare.Cell("natural", 42)]
+    assert cells[2][1].params.section(SplitParams).order_seed == 1
+    assert [cell for cell, _ in plan(context, None, None)] == [comparison.Cell("natural", 42)]
     own_order = common.make_context(
         params=None,
         overrides=["split.class_order=seeded_permutation", "split.order_seed=5", "split.seed=6"],
@@ -276,7 +277,7 @@ def test_every_order_meets_every_split_once(tmp_path: Path) -> None:
         datasets=["synthetic"],
         methods=list(METHODS),
     )
-    assert [cell for cell, _ in plan(own_order, None, None)] == [compare.Cell("5", 6)]
+    assert [cell for cell, _ in plan(own_order, None, None)] == [comparison.Cell("5", 6)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -310,10 +311,10 @@ def _row(
 
 def _grid(
     scores: dict[str, list[float]], *, blocks: bool, **changes: Any
-) -> list[tuple[compare.Cell, dict[str, Any]]]:
+) -> list[tuple[comparison.Cell, dict[str, Any]]]:
     return [
         (
-            compare.Cell("natural", 42 + i if blocks else 42),
+            comparison.Cell("natural", 42 + i if blocks else 42),
             _row(method, aa, 1 if blocks else 1 + i, **changes),
         )
         for method, values in scores.items()
@@ -329,7 +330,7 @@ def test_verdicts_in_words() -> None:
     base = [0.90, 0.91, 0.89, 0.92, 0.88, 0.90, 0.93, 0.87]
     # |a + 3b| >= 8 with a, b sums of four signs: 72 of 256 patterns
     near = [b - 0.002 + (-1) ** i * 0.004 for i, b in enumerate(base)]
-    result = compare.compared(
+    result = comparison.compared(
         _grid({"low": [b - 0.2 for b in base], "near": near, "top": base}, blocks=True)
     )
     assert _texts(result) == {
@@ -348,7 +349,7 @@ def test_verdicts_in_words() -> None:
     [(1, "1 pair is too few (6 is the fewest)"), (5, "5 pairs are too few (6 is the fewest)")],
 )
 def test_too_few_pairs_are_called_so(pairs: int, text: str) -> None:
-    result = compare.compared(
+    result = comparison.compared(
         _grid({"good": [0.9 + 0.01 * i for i in range(pairs)], "bad": [0.1] * pairs}, blocks=False)
     )
     assert _texts(result) == {"good": "best", "bad": f"not distinguishable: {text}"}
@@ -356,15 +357,15 @@ def test_too_few_pairs_are_called_so(pairs: int, text: str) -> None:
 
 
 def test_methods_that_no_seed_changes() -> None:
-    fixed = compare.compared(_grid({"probe": [0.85] * 8, "other": [0.8] * 8}, blocks=False))
+    fixed = comparison.compared(_grid({"probe": [0.85] * 8, "other": [0.8] * 8}, blocks=False))
     assert (
         _texts(fixed)["other"]
         == "not distinguishable: neither depends on the seed, so 8 seeds are 1 pair (6 is the "
         "fewest)"
     )
-    twins = compare.compared(_grid({"probe": [0.85] * 8, "twin": [0.85] * 8}, blocks=False))
+    twins = comparison.compared(_grid({"probe": [0.85] * 8, "twin": [0.85] * 8}, blocks=False))
     assert _texts(twins)["twin"] == "not distinguishable: equal in every pair"
-    noisy = compare.compared(
+    noisy = comparison.compared(
         _grid({"probe": [0.85] * 8, "net": [0.8 + 0.001 * i for i in range(8)]}, blocks=False)
     )
     assert _texts(noisy)["net"] == "worse, p = 0.008 (Holm)"
@@ -372,25 +373,27 @@ def test_methods_that_no_seed_changes() -> None:
 
 def test_seeds_are_averaged_inside_a_block_and_data_sets_only_ranked() -> None:
     found = [
-        (compare.Cell(order, 42), _row(method, aa + 0.1 * seed, seed, dataset))
+        (comparison.Cell(order, 42), _row(method, aa + 0.1 * seed, seed, dataset))
         for dataset, flip in (("one", 0), ("two", 1))
         for order in ("natural", "3")
         for method, aa in (("a", 0.5), ("b", 0.5 + 0.1 * (-1) ** flip))
         for seed in (1, 2)
     ]
-    result = compare.compared(found)
+    result = comparison.compared(found)
     assert [d["pairs"] for d in result["datasets"]] == [
         ["order natural, split 42", "order 3, split 42"]
     ] * 2
     assert [m["aa"] for m in result["datasets"][0]["methods"]] == pytest.approx([0.75, 0.65])
     assert result["overall"] == [{"method": m, "mean_rank": 1.5, "blocks": 4} for m in ("a", "b")]
     assert any("no test is made across data sets" in line for line in result["conditions"])
-    assert compare.overall_cells(result) == [("a", "1.50", "4"), ("b", "1.50", "4")]
-    assert "| a | 1.50 | 4 |" in compare.markdown(result, 1)
+    assert comparison.overall_cells(result) == [("a", "1.50", "4"), ("b", "1.50", "4")]
+    assert "| a | 1.50 | 4 |" in comparison.markdown(result, 1)
 
 
 def test_one_scope_for_all_takes_its_forgetting_too() -> None:
-    result = compare.compared(_grid({"a": [0.5, 0.6], "b": [0.4, 0.5]}, blocks=True), "task_only")
+    result = comparison.compared(
+        _grid({"a": [0.5, 0.6], "b": [0.4, 0.5]}, blocks=True), "task_only"
+    )
     assert {(m["scope"], round(m["af"], 3)) for m in result["datasets"][0]["methods"]} == {
         ("task_only", 0.2)
     }
@@ -403,7 +406,7 @@ def test_a_flag_that_holds_in_one_order_only_names_it() -> None:
         (cell, {**row, "flags": ["everywhere", *(["once"] if cell.split == 43 else [])]})
         for cell, row in found
     ]
-    assert compare.compared(found)["conditions"][-2:] == [
+    assert comparison.compared(found)["conditions"][-2:] == [
         "toy: everywhere",
         "toy: once (order natural, split 43)",
     ]
@@ -411,8 +414,11 @@ def test_a_flag_that_holds_in_one_order_only_names_it() -> None:
 
 def test_a_run_without_a_score_is_refused_by_name() -> None:
     with pytest.raises(TaamctlError, match=r"toy b seed 1 \(order natural, split 42\) has no AA"):
-        compare.compared(
-            [*_grid({"a": [0.5]}, blocks=True), (compare.Cell("natural", 42), _row("b", None, 1))]
+        comparison.compared(
+            [
+                *_grid({"a": [0.5]}, blocks=True),
+                (comparison.Cell("natural", 42), _row("b", None, 1)),
+            ]
         )
 
 
@@ -429,7 +435,7 @@ def test_a_run_without_a_score_is_refused_by_name() -> None:
     ],
 )
 def test_p_values_as_text(p: float, text: str) -> None:
-    assert compare.p_text(p) == text
+    assert comparison.p_text(p) == text
 
 
 @pytest.mark.parametrize(
@@ -443,11 +449,11 @@ def test_p_values_as_text(p: float, text: str) -> None:
 def test_what_could_tell_is_said_before_the_work(
     cells: int, methods: int, seeds: int, pairs: str, more: str
 ) -> None:
-    note = compare.too_few(cells, methods, seeds)
+    note = comparison.too_few(cells, methods, seeds)
     assert note.startswith(f"{pairs} too few to tell {methods} methods apart")
     assert note.endswith(f"name more {more}")
     enough = statistics.fewest_pairs(methods * (methods - 1) // 2)
-    assert compare.too_few(enough, methods, 1) == "" == compare.too_few(1, methods, enough)
+    assert comparison.too_few(enough, methods, 1) == "" == comparison.too_few(1, methods, enough)
 
 
 def test_several_splits_of_parts_that_no_seed_draws_are_refused(

@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 from taamctl.cli.app import app
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
-from taamctl.kit import scaffold
-from taamctl.runtime import plugins, provenance
-from taamctl.runtime.params import PACKAGED
+from taamctl.params import plugin_params
+from taamctl.params.params_file import PACKAGED
+from taamctl.runtime import provenance
+from taamctl.testing import scaffold
 
 PACKAGE = "taamctl.methods"
 
@@ -261,27 +262,29 @@ def test_parameters_come_from_the_file_else_from_the_plugin(site: Path) -> None:
     head = "from taamctl.methods.gem import Method, Params\n"
     (site / "mine_module.py").write_text(f"{head}DEFAULTS = {{'budget': 5, 'margin': 0.5}}\n")
     (site / "without_module.py").write_text(head)
-    tree = plugins.read(PACKAGED, ["methods.mine.budget=7"], ["mine"])
+    tree = plugin_params.read(PACKAGED, ["methods.mine.budget=7"], ["mine"])
     assert tree["methods"]["mine"] == {"budget": 7, "margin": 0.5}
     assert registry.load(PACKAGE, "mine").DEFAULTS["budget"] == 5
-    assert "mine" not in plugins.read(PACKAGED, [], ["mine"], used=False)["methods"]
-    assert plugins.read(PACKAGED, ["run.methods=[mine]"])["methods"]["mine"]["budget"] == 5
+    assert "mine" not in plugin_params.read(PACKAGED, [], ["mine"], used=False)["methods"]
+    assert plugin_params.read(PACKAGED, ["run.methods=[mine]"])["methods"]["mine"]["budget"] == 5
     with pytest.raises(
         TaamctlError, match=r"--set methods\.mine\.budgit=7: no such parameter"
     ) as caught:
-        plugins.read(PACKAGED, ["methods.mine.budgit=7"], ["mine"])
+        plugin_params.read(PACKAGED, ["methods.mine.budgit=7"], ["mine"])
     assert caught.value.hint == "did you mean methods.mine.budget=...?"
     with pytest.raises(
         TaamctlError, match="'without' of other 0.1 has parameters but no values for them"
     ):
-        plugins.read(PACKAGED, [], ["without"])
+        plugin_params.read(PACKAGED, [], ["without"])
     own = site / "params.yaml"
     own.write_text(PACKAGED.read_text() + "  without: {budget: 3, margin: 0.1}\n")
-    assert plugins.read(own, ["methods.without.budget=4"], ["without"])["methods"]["without"] == {
+    assert plugin_params.read(own, ["methods.without.budget=4"], ["without"])["methods"][
+        "without"
+    ] == {
         "budget": 4,
         "margin": 0.1,
     }
-    assert plugins.expand("methods", ["all"]) == list(registry.names(PACKAGE))
+    assert plugin_params.expand("methods", ["all"]) == list(registry.names(PACKAGE))
     assert {"mine", "without", "taam"} <= set(registry.names(PACKAGE))
 
 
@@ -289,7 +292,7 @@ def test_a_data_set_of_another_package_is_found(site: Path) -> None:
     install(site, {"tiny": "tiny_module"}, group="taamctl.datasets")
     (site / "tiny_module.py").write_text("from taamctl.datasets.debian import META, load\n")
     assert registry.load("taamctl.datasets", "tiny").META.nodes == 63320
-    assert plugins.read(PACKAGED, ["run.datasets=[tiny]"])["datasets"]["tiny"] == {}
+    assert plugin_params.read(PACKAGED, ["run.datasets=[tiny]"])["datasets"]["tiny"] == {}
 
 
 # --------------------------------------------------------------------------------------------------

@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 from taamctl.cli import common
 from taamctl.cli.app import app
-from taamctl.cli.split import show_account
+from taamctl.cli.verb_split import show_account
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.runtime.artefacts import Artefact
+from taamctl.store.artefacts import Artefact
 
 SHOP = Path("data/shop.h5")
 DATASETS = "taamctl.datasets"

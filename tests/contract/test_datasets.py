@@ -17,7 +17,7 @@ from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.graph.canonical import content_hash, to_scipy
-from taamctl.runtime.fetch import find
+from taamctl.runtime.raw_files import find
 
 PACKAGE = "taamctl.datasets"
 NAMES = registry.names(PACKAGE)

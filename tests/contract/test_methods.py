@@ -19,14 +19,14 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.spec import param
 from taamctl.core.types import QueryGraph, TaskData
-from taamctl.kit import contract
-from taamctl.kit.case import NODES, Case
-from taamctl.kit.contract import CHECKS, Check
-from taamctl.learning import graph
-from taamctl.learning.method import Facts, Stored
-from taamctl.learning.replay import ReplayMethod
-from taamctl.learning.run import train_stream
-from taamctl.learning.sequential import SequentialMethod
+from taamctl.learning.contract.learn_stream import train_stream
+from taamctl.learning.contract.method import Facts, Stored
+from taamctl.learning.families.replay import ReplayMethod
+from taamctl.learning.families.sequential import SequentialMethod
+from taamctl.propagation import differentiable
+from taamctl.testing import contract
+from taamctl.testing.case import NODES, Case
+from taamctl.testing.contract import CHECKS, Check
 
 PACKAGE = "taamctl.methods"
 NAMES = registry.builtin(PACKAGE)
@@ -305,9 +305,9 @@ def test_toy_features_follow_from_toy_graphs(name: str) -> None:
         case(name).query(1),
         case(name).query(1, order=order),
     ):
-        edges = graph.adjacency(group.extras)
-        x = graph.raw_rows(group.extras, torch.arange(NODES), 10)
-        assert torch.allclose(graph.propagate_rows(edges, x, 2), group.h, atol=1e-6)
+        edges = differentiable.adjacency(group.extras)
+        x = differentiable.raw_rows(group.extras, torch.arange(NODES), 10)
+        assert torch.allclose(differentiable.propagate_rows(edges, x, 2), group.h, atol=1e-6)
         assert torch.equal(
             torch.from_numpy(np.asarray(edges.sum(1), np.float32).ravel()), group.deg
         )

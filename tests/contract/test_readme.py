@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from taamctl.core import registry
-from taamctl.runtime import schema
 from taamctl.runtime.layout import STAGES
+from taamctl.store import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

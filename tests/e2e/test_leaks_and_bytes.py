@@ -17,16 +17,17 @@ from taamctl.stages import precompute, split, train
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import synthetic
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.runtime import params as parameters
-from taamctl.runtime.artefacts import Artefact
+from taamctl.params import params_file
+from taamctl.params import sections as parameters
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
+from taamctl.store.artefacts import Artefact
 
 LOAD = synthetic.load
 
 
 def _context(folder: Path) -> Context:
-    tree = parameters.read(parameters.PACKAGED, ["run.datasets=[synthetic]", "train.epochs=3"])
+    tree = params_file.read(params_file.PACKAGED, ["run.datasets=[synthetic]", "train.epochs=3"])
     return Context(params=parameters.Params("packaged", tree), layout=Layout(folder))
 
 

@@ -13,8 +13,9 @@ import torch
 from taamctl.core import registry
 from taamctl.core.types import StreamInfo
 from taamctl.evaluation import cost
-from taamctl.learning.params import TrainParams
-from taamctl.runtime.params import PACKAGED, bind, read
+from taamctl.learning.contract.train_params import TrainParams
+from taamctl.params.binding import bind
+from taamctl.params.params_file import PACKAGED, read
 
 # F, tasks, classes in the stream (two classes per task, a trailing single class dropped)
 SIZES = {

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from taamctl.core import registry
-from taamctl.runtime.params import PACKAGED, bind, read
-from taamctl.stream.params import SplitParams
-from taamctl.stream.parts import split_class
-from taamctl.stream.plan import Facts, make_split
+from taamctl.params.binding import bind
+from taamctl.params.params_file import PACKAGED, read
+from taamctl.stream.node_parts import split_class
+from taamctl.stream.split_params import SplitParams
+from taamctl.stream.task_split import Facts, make_split
 
 CLASS_SIZES = {
     "citeseer": [264, 590, 668, 701, 596, 508],

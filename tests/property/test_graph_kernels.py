@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from taamctl.core.types import CSR, Array
-from taamctl.features import operator
 from taamctl.graph.canonical import adjacency_from_edges, symmetrise, to_scipy
+from taamctl.propagation import operator
 from taamctl.stream import induce
 
 FAST = settings(

@@ -14,13 +14,13 @@ from taamctl.core import registry
 from taamctl.core.types import CSR, NodeGraph, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.evaluation import matrix
 from taamctl.features import compute
-from taamctl.features.params import PrecomputeParams
+from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import adjacency_from_edges, permute_nodes, to_scipy
-from taamctl.learning.params import TrainParams
-from taamctl.learning.predict import predict_stream
-from taamctl.learning.task_id import given as true_ids
-from taamctl.stream.params import SplitParams
-from taamctl.stream.plan import Facts, Split, make_split
+from taamctl.learning.contract.train_params import TrainParams
+from taamctl.learning.routing.stream_predictions import predict_stream
+from taamctl.learning.routing.task_id import given as true_ids
+from taamctl.stream.split_params import SplitParams
+from taamctl.stream.task_split import Facts, Split, make_split
 
 SPLIT = SplitParams(
     node_order="file",

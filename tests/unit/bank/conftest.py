@@ -10,11 +10,11 @@ import pytest
 
 from taamctl.bank import add, store
 from taamctl.bank.config import Config, from_params
-from taamctl.bank.source import Source
+from taamctl.bank.graph_source import Source
 from taamctl.core import registry
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.runtime import params
+from taamctl.params import params_file, sections
 
 FAST = ("train.epochs=3", "train.threads=1", "train.device=cpu", "bank.router.width=24")
 MakeGraph = Callable[..., NodeGraph]
@@ -72,7 +72,9 @@ def graph() -> MakeGraph:
 @pytest.fixture(scope="session")
 def config() -> Callable[..., Config]:
     def make(method: str = "taam", *overrides: str) -> Config:
-        checked = params.Params("test", params.read(params.PACKAGED, [*FAST, *overrides]))
+        checked = sections.Params(
+            "test", params_file.read(params_file.PACKAGED, [*FAST, *overrides])
+        )
         registry.require("taamctl.methods", method)
         return from_params(checked, method, 1)
 

@@ -17,8 +17,8 @@ import pytest
 from taamctl.bank import add, store
 from taamctl.bank.bank import load_bank
 from taamctl.bank.config import Config
-from taamctl.bank.predict import Wishes
-from taamctl.bank.source import Source, from_file
+from taamctl.bank.graph_source import Source, from_file
+from taamctl.bank.predictor import Wishes
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.datasets import _imported

@@ -15,12 +15,12 @@ import pytest
 
 from taamctl.bank import add, change, store
 from taamctl.bank.bank import load_bank
-from taamctl.bank.parts import new_groups
-from taamctl.bank.source import Source
+from taamctl.bank.graph_source import Source
+from taamctl.bank.task_groups import new_groups
 from taamctl.bank.verify import verify
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given
-from taamctl.runtime.lock import writing
+from taamctl.store.lock import writing
 
 
 def content(folder: Path) -> dict[str, bytes]:

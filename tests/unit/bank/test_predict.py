@@ -14,18 +14,18 @@ import pytest
 
 from taamctl.bank import answers, hops
 from taamctl.bank.bank import load_bank
-from taamctl.bank.predict import Wishes
-from taamctl.bank.source import InMemory, OnDisk, Source
+from taamctl.bank.graph_source import InMemory, OnDisk, Source
+from taamctl.bank.predictor import Wishes
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph
 from taamctl.datasets import _imported
-from taamctl.features.operator import build
 from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.propagation.operator import build
 
 MEASURED = """
 import re, sys, zlib, taamctl
 from taamctl.bank import hops
-from taamctl.bank.predict import Wishes
+from taamctl.bank.predictor import Wishes
 bank = taamctl.load_bank(sys.argv[1])
 bank.router, bank.shared
 limit, base = int(sys.argv[3]) << 20, hops.used()

@@ -21,12 +21,15 @@ from taamctl.stages import infer, precompute, split, train
 
 from taamctl.bank import add, bank, change, store, verify
 from taamctl.bank.config import from_params
-from taamctl.bank.source import from_dataset
+from taamctl.bank.graph_source import from_dataset
 from taamctl.cli import common
 from taamctl.core import subnormals
+from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.models import sweep
-from taamctl.pipeline import lens
-from taamctl.runtime import artefacts, params, provenance
+from taamctl.params import params_file, sections
+from taamctl.pipeline import lens_run
+from taamctl.runtime import provenance
+from taamctl.store import artefacts, atomic_files
 
 OVERRIDES = ["train.epochs=2", "train.threads=2", "bank.router.width=24", "lens.router.width=24"]
 
@@ -146,7 +149,9 @@ def banked(context: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("banks") / "bank"
     store.create(
         folder,
-        from_params(params.Params("test", params.read(params.PACKAGED, OVERRIDES)), "taam", 1),
+        from_params(
+            sections.Params("test", params_file.read(params_file.PACKAGED, OVERRIDES)), "taam", 1
+        ),
     )
     add.add(folder, source(context), per_task=5)
     return folder
@@ -165,26 +170,26 @@ def source(context: Any) -> Any:
 
 
 def learn_a_unit(context: Any) -> None:
-    from taamctl.fanout import probe, unit
+    from taamctl.cluster import probe, work_unit
 
     recipe, job, _ = train.plan(context, "synthetic", "taam", 1)
     file, made_by = job.inputs[0]
-    unit.learn(
+    work_unit.learn(
         recipe, probe.expect(job.code, file, provenance.sha256(file), recipe.device), made_by, 0, []
     )
 
 
 def propagate_a_unit(context: Any) -> None:
-    from taamctl.fanout import columns, probe
+    from taamctl.cluster import column_blocks, probe
 
     file = context.layout.file("split", "synthetic")
     expected = probe.expect(precompute.CODE, file, provenance.sha256(file), "cpu")
     own = context.params.plugin(
         "datasets", "synthetic", importlib.import_module("taamctl.datasets.synthetic").META.params
     )
-    columns.propagate(
-        columns.Source(expected, "taamctl split", "synthetic", own, None),
-        context.params.section("precompute"),
+    column_blocks.propagate(
+        column_blocks.Source(expected, "taamctl split", "synthetic", own, None),
+        context.params.section(PrecomputeParams),
         "none",
         0,
         4,
@@ -193,7 +198,7 @@ def propagate_a_unit(context: Any) -> None:
 
 
 def look(context: Any) -> None:
-    lens.run(lens.Bench(context, "synthetic"), "taam", 1)
+    lens_run.run(lens_run.Bench(context, "synthetic"), "taam", 1)
 
 
 # (module, function) that computes -> what gets there as a user does
@@ -205,15 +210,15 @@ PLACES: dict[str, tuple[str, Callable[[Any, Path], object]]] = {
         lambda c, b: train.run(c, "synthetic", "taam", 1),
     ),
     "infer": ("taamctl.stages.infer:infer_part", lambda c, b: infer.run(c, "synthetic", "taam", 1)),
-    "lens": ("taamctl.pipeline.lens:_cells", lambda c, b: look(c)),
+    "lens": ("taamctl.pipeline.lens_run:_cells", lambda c, b: look(c)),
     "audit": ("taamctl.features.compute:compute", lambda c, b: audit_features(c)),
-    "a worker's task": ("taamctl.fanout.unit:learn_stage", lambda c, b: learn_a_unit(c)),
+    "a worker's task": ("taamctl.cluster.work_unit:learn_stage", lambda c, b: learn_a_unit(c)),
     "a worker's columns": ("taamctl.features.group:compute", lambda c, b: propagate_a_unit(c)),
     "bank add-task": ("taamctl.bank.router:solve", lambda c, b: add.add(b, source(c), per_task=5)),
     "bank verify": ("taamctl.bank.task_file:reference", lambda c, b: verify.verify(b)),
     "bank remove": ("taamctl.bank.router:solve", lambda c, b: change.remove(b, 1)),
     "predict": (
-        "taamctl.bank.predict:open_hops",
+        "taamctl.bank.predictor:open_hops",
         lambda c, b: bank.load_bank(b).predict(source(c)),
     ),
 }
@@ -232,7 +237,7 @@ def audit_features(context: Any) -> None:
             graph,
             graph.adjacency,
             stored,
-            context.params.section("precompute"),
+            context.params.section(PrecomputeParams),
             "none",
         )
 
@@ -262,7 +267,7 @@ def test_subnormal_numbers_are_zero_wherever_something_is_computed(
 
 
 def test_keys_and_sidecars_know_the_rule(context: Any) -> None:
-    record = artefacts.read_json(
+    record = atomic_files.read_json(
         provenance.sidecar_of(context.layout.file("train", "synthetic", "taam", 1))
     )
     assert record["key"]["subnormals"] == subnormals.RULE

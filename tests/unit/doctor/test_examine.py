@@ -10,8 +10,8 @@ from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.doctor import advice, graph_stats
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
 from taamctl.planning import costs
-from taamctl.stream.params import SplitParams
-from taamctl.stream.plan import Facts, make_split
+from taamctl.stream.split_params import SplitParams
+from taamctl.stream.task_split import Facts, make_split
 
 PARAMS = SplitParams(
     node_order="file",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from taamctl.evaluation import matrix, summary
-from taamctl.runtime.artefacts import strict
+from taamctl.store.atomic_files import strict
 
 BOUNDS = np.array([[0, 2], [2, 4]])
 Y = np.array([0, 0, 0, 1, 2, 3])

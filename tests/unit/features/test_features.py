@@ -10,11 +10,12 @@ import torch
 
 from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR
-from taamctl.features import compute, group, profiles, sgc
-from taamctl.features.backends import BACKENDS
-from taamctl.features.operator import Operator, build, with_self_loops
-from taamctl.features.params import PrecomputeParams
+from taamctl.features import compute, group, profiles
+from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
+from taamctl.propagation import sgc
+from taamctl.propagation.backends import BACKENDS
+from taamctl.propagation.operator import Operator, build, with_self_loops
 
 PARAMS = PrecomputeParams(
     hops=2,
@@ -225,7 +226,7 @@ def test_reconnecting_ties_isolated_nodes_inside_their_group(directed: bool) -> 
 def test_products_with_vectors_equal_the_dense_ones_however_rows_are_cut(
     monkeypatch: pytest.MonkeyPatch, entries: int, directed: bool, policy: str
 ) -> None:
-    monkeypatch.setattr("taamctl.features.operator.RANGE", entries)
+    monkeypatch.setattr("taamctl.propagation.operator.RANGE", entries)
     operator, v = (
         build(_edges(directed=directed), policy),
         np.random.default_rng(3).standard_normal((80, 2)),
@@ -260,7 +261,7 @@ def test_ls_is_scale_sensitive_under_euclid_only() -> None:
     """
     x = np.abs(np.random.default_rng(4).standard_normal((80, 5))).astype(np.float32)
     profile = _made(_edges(), x)[0]["ls_mean"][0]
-    from taamctl.learning.task_id import similarity
+    from taamctl.learning.routing.task_id import similarity
 
     prototypes = np.stack([profile, profile / 3])
     assert similarity(profile / 2.5, prototypes, "cosine")[0] == pytest.approx(1)

@@ -24,8 +24,8 @@ from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported, synthetic
-from taamctl.features import groups, room, sgc, source
-from taamctl.features.params import PrecomputeParams
+from taamctl.features import groups, raw_features, room
+from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import (
     FeatureHash,
     adjacency_from_edges,
@@ -34,11 +34,13 @@ from taamctl.graph.canonical import (
     symmetrise,
     to_scipy,
 )
-from taamctl.runtime import params as parameters
-from taamctl.runtime.artefacts import Artefact
-from taamctl.runtime.feature_store import FeatureStore
+from taamctl.params import params_file
+from taamctl.params import sections as parameters
+from taamctl.propagation import sgc
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
+from taamctl.store.artefacts import Artefact
+from taamctl.store.feature_store import FeatureStore
 from taamctl.stream.induce import induce
 
 PARAMS = PrecomputeParams(
@@ -271,7 +273,7 @@ def test_what_is_held_in_memory_is_what_it_was_priced_at(
 def test_a_graph_that_is_loaded_whole_and_cannot_fit_is_refused_before_it_is_loaded() -> None:
     module = SimpleNamespace(META=SimpleNamespace(edges=10**9, nodes=10**6))
     with pytest.raises(TaamctlError, match="too little to load the whole graph") as caught:
-        source.rows_of(module, None, None, 1 << 30)
+        raw_features.rows_of(module, None, None, 1 << 30)
     assert "taamctl data import" in caught.value.hint
 
 
@@ -309,7 +311,7 @@ def test_a_group_that_is_stopped_leaves_no_file_open(
 def context(folder: Path, dataset: str, limit: int | None = None, **changes: Any) -> Context:
     overrides = [f"run.datasets=[{dataset}]", *(f"precompute.{k}={v}" for k, v in changes.items())]
     return Context(
-        parameters.Params("packaged", parameters.read(parameters.PACKAGED, overrides)),
+        parameters.Params("packaged", params_file.read(params_file.PACKAGED, overrides)),
         Layout(folder),
         max_memory=limit,
     )
@@ -349,7 +351,7 @@ def test_the_file_is_the_same_in_every_byte(
     with Artefact(limited.path, "precompute") as features:
         assert features.has("tasks/00/train/x") == (kind in ("generated", "imported"))
     rows, task = (
-        source.rows_of(registry.load("taamctl.datasets", name), None, SYNTHETIC),
+        raw_features.rows_of(registry.load("taamctl.datasets", name), None, SYNTHETIC),
         FeatureStore(limited.path, "").task(0, ("x",)),
     )
     with Artefact(limited.path, "precompute") as features:

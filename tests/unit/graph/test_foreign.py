@@ -14,9 +14,9 @@ import pytest
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
-from taamctl.graph import importers
 from taamctl.graph.canonical import content_hash
-from taamctl.graph.options import ImportOptions
+from taamctl.importing import importers
+from taamctl.importing.options import ImportOptions
 
 spec_of = importlib.util.spec_from_file_location(
     "taamctl_tests_foreign_formats", Path(__file__).with_name("formats.py")

@@ -21,9 +21,9 @@ import torch
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, NodeGraph
-from taamctl.graph import importers
 from taamctl.graph.canonical import to_scipy
-from taamctl.graph.options import ImportOptions
+from taamctl.importing import importers
+from taamctl.importing.options import ImportOptions
 
 NODES = "id,label,a,b\nx,one,1,2\ny,two,3,4\nz,one,5,6\n"
 EDGES = "source,target\nx,y\ny,z\n"
@@ -653,7 +653,7 @@ def test_pyg_classes_are_never_imported(formats: ModuleType, tmp_path: Path) -> 
     (tmp_path / "torch_geometric").mkdir()
     (tmp_path / "torch_geometric" / "__init__.py").write_text("raise SystemExit('imported')")
     code = (
-        "from pathlib import Path; from taamctl.graph.importers import read; print(read('g', "
+        "from pathlib import Path; from taamctl.importing.importers import read; print(read('g', "
         "[Path('g.pt')]).num_nodes)"
     )
     done = subprocess.run(

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, NodeGraph
-from taamctl.graph import importers
 from taamctl.graph.canonical import content_hash, to_scipy
-from taamctl.graph.options import ImportOptions
+from taamctl.importing import importers
+from taamctl.importing.options import ImportOptions
 
 spec_of = importlib.util.spec_from_file_location(
     "taamctl_tests_formats", Path(__file__).with_name("formats.py")

@@ -14,9 +14,9 @@ import torch
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
-from taamctl.graph import importers
 from taamctl.graph.canonical import to_scipy
-from taamctl.graph.options import ImportOptions
+from taamctl.importing import importers
+from taamctl.importing.options import ImportOptions
 
 N = 40
 UNUSUAL = ("paper_id", "node_idx", "user_id", "txId", "movieId", "DocID", "page ids", "my-uuid")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from taamctl.core.errors import TaamctlError
-from taamctl.graph.own import RawGraph, assemble
+from taamctl.importing.raw_graph import RawGraph, assemble
 
 
 def raw(labels: list[object], **more: object) -> RawGraph:

@@ -13,11 +13,14 @@ from torch.nn import functional
 from taamctl.core import registry
 from taamctl.core.progress import SILENT
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
-from taamctl.learning import condense, grace, graph, memory
-from taamctl.learning.params import TrainParams
-from taamctl.learning.penalty import Accumulator
+from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract.train_params import TrainParams
+from taamctl.learning.families.penalty import Accumulator
+from taamctl.learning.kernels import condense, grace
 from taamctl.models.backbones import FrozenBackbone
-from taamctl.runtime.params import PACKAGED, bind, read
+from taamctl.params.binding import bind
+from taamctl.params.params_file import PACKAGED, read
+from taamctl.propagation import differentiable
 
 F, N = 12, 30
 INFO = StreamInfo(F, ((0, 2), (2, 4), (4, 6)))
@@ -38,7 +41,7 @@ def task(k: int = 0, n: int = N, seed: int = 0, loners: int = 3) -> TaskData:
     a = a.tocsr()
     a.sort_indices()
     x = sp.csr_matrix((rng.random((n, F)) < 0.4) * rng.random((n, F)), dtype=np.float32)
-    h = graph.propagate_rows(a, torch.from_numpy(x.toarray()), 2)
+    h = differentiable.propagate_rows(a, torch.from_numpy(x.toarray()), 2)
     y = torch.from_numpy(rng.integers(2 * k, 2 * k + 2, n))
     y[:2] = torch.tensor([2 * k, 2 * k + 1])
     extras = {
@@ -58,7 +61,7 @@ def task(k: int = 0, n: int = N, seed: int = 0, loners: int = 3) -> TaskData:
 
 
 def dense_x(data: TaskData) -> torch.Tensor:
-    return graph.raw_rows(data.extras, torch.arange(len(data.y)), F)
+    return differentiable.raw_rows(data.extras, torch.arange(len(data.y)), F)
 
 
 def make(name: str, train: TrainParams = TRAIN, **changes: Any) -> Any:
@@ -177,27 +180,27 @@ def test_pdgnns_with_every_row_kept_replays_all_of_h() -> None:
 
 def test_pdgnns_coverage_counts_nodes_within_two_hops() -> None:
     data = task()
-    reach = (np.linalg.matrix_power(graph.adjacency(data.extras).toarray(), 2) > 0).sum(1)
+    reach = (np.linalg.matrix_power(differentiable.adjacency(data.extras).toarray(), 2) > 0).sum(1)
     assert make("pdgnns", sampler="coverage")._coverage(data).tolist() == reach.tolist()
 
 
 def test_weighted_picks_follow_their_weights() -> None:
     generator, rows = torch.Generator().manual_seed(0), torch.arange(4)
     weights = torch.tensor([1.0, 1.0, 1.0, 7.0])
-    first = [int(memory.pick_random(rows, 1, generator, weights)) for _ in range(2000)]
+    first = [int(kept_rows.pick_random(rows, 1, generator, weights)) for _ in range(2000)]
     assert np.mean(np.array(first) == 3) == pytest.approx(0.7, abs=0.05)
-    assert memory.pick_random(rows, 4, generator, weights).tolist() == [0, 1, 2, 3]
+    assert kept_rows.pick_random(rows, 4, generator, weights).tolist() == [0, 1, 2, 3]
 
 
 def test_coverage_maximisation_prefers_nodes_far_from_other_classes() -> None:
     x = torch.tensor([[0.0], [1.0], [5.0], [0.1], [0.2]])
     generator = torch.Generator().manual_seed(0)
     rows, others = torch.tensor([0, 1, 2]), torch.tensor([3, 4])
-    assert memory.pick_by_coverage(x, rows, others, 1, 1.5, generator).tolist() == [2]
-    assert memory.pick_by_coverage(x, rows, others, 2, 0.01, generator).tolist() == [0, 1], (
+    assert kept_rows.pick_by_coverage(x, rows, others, 1, 1.5, generator).tolist() == [2]
+    assert kept_rows.pick_by_coverage(x, rows, others, 2, 0.01, generator).tolist() == [0, 1], (
         "no distance is that small: the first rows"
     )
-    assert memory.pick_by_mean(torch.tensor([[0.0], [1.0], [5.0]]), rows, 1).tolist() == [1]
+    assert kept_rows.pick_by_mean(torch.tensor([[0.0], [1.0], [5.0]]), rows, 1).tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -213,8 +216,8 @@ def test_coverage_maximisation_prefers_nodes_far_from_other_classes() -> None:
 def test_budgets_are_shared_and_spent(
     sizes: list[int], budget: int, even: list[int], proportional: list[int]
 ) -> None:
-    assert memory.evenly(sizes, budget) == even
-    assert memory.proportionally(sizes, budget) == proportional
+    assert kept_rows.evenly(sizes, budget) == even
+    assert kept_rows.proportionally(sizes, budget) == proportional
 
 
 # DeLoMe, CaT
@@ -383,7 +386,7 @@ def test_twp_attention_is_a_softmax_over_incoming_edges() -> None:
     data, method = task(), make("twp")
     method.seen = 2
     e = method.attention(data)
-    receiver, sender = graph.in_edges(data.extras)
+    receiver, sender = differentiable.in_edges(data.extras)
     z = method.net.logits(data.h, 6)
     for v in (0, 5, N - 1):
         at = np.flatnonzero(receiver == v)
@@ -486,12 +489,12 @@ def test_contrastive_loss_closed_form_chunks_and_definition() -> None:
 def test_a_pair_stored_twice_adds_to_its_weight_and_the_stored_arrays_stay() -> None:
     extras = {"indptr": np.array([0, 3, 4]), "indices": np.array([0, 1, 0, 1], np.int32)}
     before = {k: v.copy() for k, v in extras.items()}
-    assert graph.adjacency(extras).toarray().tolist() == [[2, 1], [0, 1]]
+    assert differentiable.adjacency(extras).toarray().tolist() == [[2, 1], [0, 1]]
     assert all(np.array_equal(extras[k], before[k]) for k in extras)
 
 
 def test_dropped_edges_spare_self_loops() -> None:
-    edges = graph.adjacency(task(n=80).extras)
+    edges = differentiable.adjacency(task(n=80).extras)
     kept = grace.drop_edges(edges, 0.5, torch.Generator().manual_seed(0))
     assert (kept.diagonal() == edges.diagonal()).all()
     others = edges.nnz - 80
@@ -506,7 +509,7 @@ def test_pretraining_lowers_the_contrastive_loss() -> None:
         start,
         data.h,
         dense_x(data),
-        graph.adjacency(data.extras),
+        differentiable.adjacency(data.extras),
         2,
         epochs=30,
         generator=torch.Generator().manual_seed(0),
@@ -516,7 +519,7 @@ def test_pretraining_lowers_the_contrastive_loss() -> None:
         start,
         data.h,
         dense_x(data),
-        graph.adjacency(data.extras),
+        differentiable.adjacency(data.extras),
         2,
         epochs=30,
         generator=torch.Generator().manual_seed(0),
@@ -546,15 +549,15 @@ def test_a_prompt_before_propagation_equals_propagating_prompted_features(
             @ prompt["prompt/tokens"]
         )
     if position == "pre":
-        prompted = graph.propagate_rows(graph.adjacency(data.extras), prompted, 2)
+        prompted = differentiable.propagate_rows(differentiable.adjacency(data.extras), prompted, 2)
     assert torch.allclose(made, prompted @ method._backbone.w1.T, atol=1e-4)
 
 
 def test_propagation_is_differentiable_on_a_directed_graph() -> None:
-    s = graph.normalised(sp.csr_matrix(np.array([[1.0, 1, 0], [0, 1, 1], [0, 0, 1]])))
+    s = differentiable.normalised(sp.csr_matrix(np.array([[1.0, 1, 0], [0, 1, 1], [0, 0, 1]])))
     z = torch.randn((3, 2), generator=torch.Generator().manual_seed(0)).requires_grad_()
     dense = torch.from_numpy(s.toarray()).float()
-    made = graph.Propagation(s, 2, torch.device("cpu"))(z)
+    made = differentiable.Propagation(s, 2, torch.device("cpu"))(z)
     assert torch.allclose(made, dense @ dense @ z, atol=1e-6)
     (grad,) = torch.autograd.grad((made**2).sum(), [z])
     (wanted,) = torch.autograd.grad(((dense @ dense @ z) ** 2).sum(), [z])

@@ -13,9 +13,10 @@ import torch
 
 from taamctl.core import registry
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
-from taamctl.learning import device as devices
-from taamctl.learning.params import TrainParams
-from taamctl.runtime.params import PACKAGED, bind, read
+from taamctl.learning.contract import device as devices
+from taamctl.learning.contract.train_params import TrainParams
+from taamctl.params.binding import bind
+from taamctl.params.params_file import PACKAGED, read
 
 DEVICES = [
     torch.device("cpu"),

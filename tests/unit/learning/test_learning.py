@@ -12,9 +12,11 @@ from torch.nn import functional
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.seeding import torch_generator
-from taamctl.learning import device, loop, loss, task_id
-from taamctl.learning.adam import Adam
-from taamctl.learning.params import InferParams, TrainParams
+from taamctl.learning.contract import device
+from taamctl.learning.contract.train_params import InferParams, TrainParams
+from taamctl.learning.kernels import loop, loss
+from taamctl.learning.kernels.adam import Adam
+from taamctl.learning.routing import task_id
 
 TRAIN = TrainParams(
     epochs=3, lr=0.01, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1
@@ -84,7 +86,7 @@ def test_adam_equals_torchs_own_in_every_bit(weight_decay: float) -> None:
 def test_training_does_not_import_torchs_compiler() -> None:
     code = (
         "import sys, torch\n"
-        "from taamctl.learning.adam import Adam\n"
+        "from taamctl.learning.kernels.adam import Adam\n"
         "w = torch.ones(2, requires_grad=True)\n"
         "optimiser = Adam([w], lr=0.1)\n"
         "(w ** 2).sum().backward()\n"

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from taamctl.core.errors import TaamctlError
+from taamctl.params.params_file import PACKAGED, set_value
 from taamctl.pipeline import project
-from taamctl.runtime.params import PACKAGED, set_value
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -17,12 +17,13 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported, products, synthetic
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy
+from taamctl.params import params_file
+from taamctl.params import sections as parameters
 from taamctl.planning import counts
 from taamctl.planning.costs import Counts
-from taamctl.runtime import params as parameters
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
-from taamctl.stream.params import SplitParams
+from taamctl.stream.split_params import SplitParams
 
 PARAMS = SplitParams(
     node_order="file",
@@ -49,7 +50,7 @@ GRAPH = counts.Graph(
 def _context(folder: Path) -> Context:
     file = Path(__file__).resolve().parents[3] / "params.yaml"
     return Context(
-        params=parameters.check(str(file), parameters.read(file), {}),
+        params=parameters.check(str(file), params_file.read(file), {}),
         layout=Layout(folder / "outputs"),
     )
 
@@ -195,7 +196,7 @@ def test_a_split_that_is_there_is_counted_and_one_of_other_parameters_is_not(
     assert counts.split_file(context, dataclasses.replace(graph, name="other"), recorded) is None
     exact, guess = (
         counts.exact(graph, file, 2),
-        counts.estimated(graph, context.params.section("split"), 2, graph.share[1]),
+        counts.estimated(graph, context.params.section(SplitParams), 2, graph.share[1]),
     )
     assert (exact.used, exact.classes, exact.tasks, exact.rows) == (
         guess.used,

@@ -12,8 +12,9 @@ import yaml
 from taamctl.stages import report
 
 from taamctl.core.errors import TaamctlError
+from taamctl.params import params_file
+from taamctl.params import sections as parameters
 from taamctl.report import collect, figure_data, figures, page, render
-from taamctl.runtime import params as parameters
 from taamctl.runtime.job import Context, Outcome
 from taamctl.runtime.layout import Layout
 
@@ -306,7 +307,7 @@ def _evaluate(root: Path, dataset: str, seconds: float | None) -> None:
 
 
 def _report(root: Path, *, pictures: bool = True) -> Outcome:
-    tree = yaml.safe_load(parameters.PACKAGED.read_text(encoding="utf-8"))
+    tree = yaml.safe_load(params_file.PACKAGED.read_text(encoding="utf-8"))
     tree["report"]["pictures"] = pictures
     return report.run(
         Context(parameters.Params("params.yaml", tree), Layout(root)), everything=True

@@ -10,10 +10,10 @@ import pytest
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
+from taamctl.params.params_file import PACKAGED, read
 from taamctl.pipeline import reproduce
 from taamctl.report import published, reproduction
 from taamctl.report.published import Printed
-from taamctl.runtime.params import PACKAGED, read
 
 
 @pytest.mark.parametrize("target", published.TARGETS)

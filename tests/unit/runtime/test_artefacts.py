@@ -11,11 +11,12 @@ import pytest
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.slices import Slices
-from taamctl.runtime import artefacts, lock, provenance, schema
-from taamctl.runtime.checkpoints import FileCheckpoints
+from taamctl.runtime import provenance
+from taamctl.store import artefact_writer, artefacts, atomic_files, lock, schema
+from taamctl.store.checkpoints import FileCheckpoints
 
 
-def _fill(writer: artefacts.Writer) -> None:
+def _fill(writer: artefact_writer.Writer) -> None:
     writer.put("stream/bounds", [(0, 2), (2, 4)])
     writer.put("loss", np.arange(6, dtype=np.float32).reshape(2, 3))
     writer.put("stages/00/w", np.random.default_rng(0).random((300, 1024)).astype(np.float32))
@@ -24,7 +25,7 @@ def _fill(writer: artefacts.Writer) -> None:
 
 def _made(tmp_path: Path) -> Path:
     path = tmp_path / "deep" / "train.h5"
-    artefacts.create(path, "train", {"b": 1, "a": 2.0}, _fill)
+    artefact_writer.create(path, "train", {"b": 1, "a": 2.0}, _fill)
     return path
 
 
@@ -44,7 +45,7 @@ def test_same_content_same_bytes_and_a_round_trip(tmp_path: Path) -> None:
 
 def test_text_and_row_chunks(tmp_path: Path) -> None:
     path = tmp_path / "split.h5"
-    artefacts.create(path, "split", {}, lambda w: w.put("classes/name", ["ä", "b" * 50]))
+    artefact_writer.create(path, "split", {}, lambda w: w.put("classes/name", ["ä", "b" * 50]))
     with artefacts.Artefact(path) as artefact:
         assert artefact.read("classes/name").tolist() == ["ä", "b" * 50]
     with h5py.File(_made(tmp_path)) as raw:
@@ -56,21 +57,21 @@ def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path: Path) -
     path = _made(tmp_path)
     before = path.read_bytes()
 
-    def fails(writer: artefacts.Writer) -> None:
+    def fails(writer: artefact_writer.Writer) -> None:
         _fill(writer)
         raise ValueError("in the middle")
 
     with pytest.raises(ValueError, match="in the middle"):
-        artefacts.create(path, "train", {}, fails)
+        artefact_writer.create(path, "train", {}, fails)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["train.h5"]
 
 
 def test_entries_follow_the_table(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no entry colour"):
-        artefacts.create(tmp_path / "a.h5", "split", {}, lambda w: w.put("colour", [1]))
+        artefact_writer.create(tmp_path / "a.h5", "split", {}, lambda w: w.put("colour", [1]))
     with pytest.raises(ValueError, match="2 dimensions, the schema says"):
-        artefacts.create(tmp_path / "a.h5", "split", {}, lambda w: w.put("nodes/y", [[1]]))
+        artefact_writer.create(tmp_path / "a.h5", "split", {}, lambda w: w.put("nodes/y", [[1]]))
     assert not (tmp_path / "a.h5").exists()
 
 
@@ -134,26 +135,26 @@ def test_system_errors_become_one_line(
 
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(TaamctlError, match=message) as caught:
-        artefacts.write_json(tmp_path / "a.json", {})
+        atomic_files.write_json(tmp_path / "a.json", {})
     assert str(tmp_path / "a.json") in caught.value.message
     assert os.listdir(tmp_path) == []
 
 
 def test_json_is_strict(tmp_path: Path) -> None:
-    artefacts.write_json(
+    atomic_files.write_json(
         tmp_path / "a.json",
         {"x": np.float64("nan"), "y": np.array([1.0, np.inf]), 3: (np.int64(1),)},
     )
-    assert artefacts.read_json(tmp_path / "a.json") == {"x": None, "y": [1.0, None], "3": [1]}
+    assert atomic_files.read_json(tmp_path / "a.json") == {"x": None, "y": [1.0, None], "3": [1]}
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(TaamctlError, match="no valid JSON"):
-        artefacts.read_json(tmp_path / "a.json")
+        atomic_files.read_json(tmp_path / "a.json")
 
 
 def test_stale_temporary_files_are_swept(tmp_path: Path) -> None:
     (tmp_path / ".a.h5.999.tmp").write_text("x")
     (tmp_path / ".b.h5.999.tmp").write_text("x")
-    artefacts.sweep(tmp_path / "a.h5")
+    atomic_files.sweep(tmp_path / "a.h5")
     assert os.listdir(tmp_path) == [".b.h5.999.tmp"]
 
 
@@ -219,7 +220,7 @@ def test_rows_in_slices_give_the_bytes_of_the_whole_array(
     slices = Slices(shape, lambda: (x[low : low + cut] for low in range(0, len(x), cut)))
     files = []
     for name, values in (("whole", x), ("slices", slices)):
-        artefacts.create(
+        artefact_writer.create(
             tmp_path / name,
             "precompute",
             {},
@@ -240,7 +241,7 @@ def test_rows_in_slices_give_the_bytes_of_the_whole_array(
 def test_slices_of_another_number_of_rows_are_refused_and_leave_nothing(tmp_path: Path) -> None:
     for rows in (1_999, 2_001):
         with pytest.raises((ValueError, TypeError), match="should have 2000 rows|broadcast"):
-            artefacts.create(
+            artefact_writer.create(
                 tmp_path / "x",
                 "precompute",
                 {},
@@ -249,7 +250,7 @@ def test_slices_of_another_number_of_rows_are_refused_and_leave_nothing(tmp_path
                 ),
             )
     with pytest.raises(ValueError, match="no entry loss"):
-        artefacts.create(
+        artefact_writer.create(
             tmp_path / "x", "precompute", {}, lambda w: w.put_rows("loss", (1,), [np.zeros(1)])
         )
     assert not list(tmp_path.iterdir())

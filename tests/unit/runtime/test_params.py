@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from taamctl.core.canonical import canonical_json
 from taamctl.core.errors import TaamctlError
-from taamctl.learning.params import InferParams, TrainParams
-from taamctl.runtime.params import PACKAGED, bind, canonical_json, check, read, recorded
+from taamctl.learning.contract.train_params import InferParams, TrainParams
+from taamctl.params.binding import bind
+from taamctl.params.params_file import PACKAGED, read
+from taamctl.params.sections import check, recorded
 
 
 def test_the_packaged_file_is_complete_and_right() -> None:

@@ -1,0 +1,37 @@
+"""The `bank` section: how a bank routes nodes to tasks, and when it says that it knows no class
+for a node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from taamctl.core.spec import param
+from taamctl.learning.contract.train_params import RidgeParams
+
+DECISIONS = ("router", "expert", "soft")
+ROUTERS = ("ridge", "prototype")
+UNITS = ("node", "component", "graph")
+
+
+@dataclass(frozen=True)
+class BankParams:
+    """What `taamctl bank create` fixes for the whole life of a bank, beside the method and its
+    training.
+    """
+
+    decide: str = param(
+        "router: the regression over all classes; expert: the task's own model for the node's "
+        "likeliest task; soft: the likeliest tasks' models, weighted",
+        choices=DECISIONS,
+    )
+    temperature: float = param(
+        "by which the regression's outputs are multiplied before they become a posterior", gt=0
+    )
+    top: int = param("tasks that a soft decision asks", ge=1)
+    unknown: float = param(
+        "share of nodes of known classes that may be called unknown; 0 = never say unknown",
+        ge=0,
+        lt=1,
+    )
+    router: RidgeParams = param("node profiles and their regression; as for methods.analytic")

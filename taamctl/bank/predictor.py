@@ -1,0 +1,283 @@
+"""From a graph of unsorted nodes to answers: route, ask the tasks' own models where that is
+wanted, and say where nothing fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import torch
+
+from taamctl.bank import feature_names, prototype, task_file
+from taamctl.bank.answers import Answers
+from taamctl.bank.bank_params import DECISIONS, ROUTERS, UNITS
+from taamctl.bank.feature_names import Reordered
+from taamctl.bank.graph_source import Query
+from taamctl.bank.hops import HopRows, open_hops, row_block
+from taamctl.bank.router import around, thresholds
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.learning.contract import device as devices
+from taamctl.learning.routing import units
+from taamctl.propagation.operator import Operator, build
+from taamctl.stream.induce import message_edges
+
+if TYPE_CHECKING:
+    from taamctl.bank.config import Config
+    from taamctl.bank.manifest import Manifest
+    from taamctl.bank.router import Router
+    from taamctl.bank.task_file import Shared, TaskState
+    from taamctl.learning.contract.method import Method
+
+MIXED = (
+    0.2  # share of nodes that disagree with their unit's task from which on a graph is called mixed
+)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How a graph is to be answered.
+
+    Attributes:
+        decide, router, unit: see `Bank.predict`. unknown: rate of false alarms; 0: never say
+            unknown.
+        limit: bytes that the process may use; None: no limit. scratch: where temporary files go
+            then.
+    """
+
+    decide: str
+    router: str = "ridge"
+    unit: str = "node"
+    unknown: float = 0.0
+    limit: int | None = None
+    scratch: Path | None = None
+
+    def __post_init__(self) -> None:
+        for what, value, choices in (
+            ("decide", self.decide, DECISIONS),
+            ("router", self.router, ROUTERS),
+            ("unit", self.unit, UNITS),
+        ):
+            if value not in choices:
+                raise TaamctlError(f"--{what} {value}: not one of {', '.join(choices)}")
+        if self.router == "prototype" and self.decide == "router":
+            raise TaamctlError(
+                "prototypes choose a task, not a class",
+                "use --decide expert or soft with --router prototype",
+            )
+        if not 0 <= self.unknown < 1:
+            raise TaamctlError(
+                f"--unknown {self.unknown}: a rate lies between 0 and 1",
+                "0.05 calls about 5 % of the known nodes unknown",
+            )
+
+
+class OpenBank(Protocol):
+    """What a predictor needs of a bank."""
+
+    config: Config
+    manifest: Manifest
+
+    @property
+    def shared(self) -> Shared:
+        """Return what all tasks share."""
+
+    @property
+    def router(self) -> Router:
+        """Return the solved router."""
+
+    def task(self, position: int) -> TaskState:
+        """Return what is kept of a task."""
+
+    def expert(self, position: int) -> Method:
+        """Return a task's own model."""
+
+
+@dataclass(frozen=True)
+class Routed:
+    """What the router says.
+
+    Attributes:
+        posterior: [N, T] float32, of the tasks; the same for all nodes of a unit.
+        best: [N, T] int32, the likeliest class inside every task, and inside: [N, T] float32, its
+            share of the task's posterior.
+        novelty: [N] float64.
+    """
+
+    posterior: Array
+    best: Array
+    inside: Array
+    novelty: Array
+
+
+class Predictor:
+    """Answer graphs with one bank and one set of wishes; everything runs on the CPU in float32."""
+
+    def __init__(self, bank: OpenBank, wishes: Wishes) -> None:
+        self._bank, self._wishes, self._bounds = bank, wishes, bank.manifest.bounds
+        devices.pin(torch.device("cpu"), bank.config.train.threads)
+        self._router, self._shared = bank.router, bank.shared
+
+    def answer(self, query: Query) -> Answers:
+        """Return the answers for a whole graph.
+
+        Raises:
+            TaamctlError: the features are not the bank's, by name or by number, or the memory limit
+                is too low.
+        """
+        config, wishes, manifest = self._bank.config, self._wishes, self._bank.manifest
+        learned, given = self._shared.feature_names, query.feature_names
+        order, unchecked = (
+            feature_names.order_of(learned, given, "the graph"),
+            feature_names.unchecked(learned, given, query.before_names),
+        )
+        if order is not None:
+            query = Reordered(query, order)
+        if query.num_features != manifest.num_features:
+            raise TaamctlError(
+                f"the graph has {query.num_features} features per node, the bank was made for "
+                f"{manifest.num_features}",
+                "give every node the features that the bank was made with, in the same order",
+            )
+        operator = build(
+            message_edges(query.adjacency(), config.split.symmetrize, query.directed),
+            config.precompute.self_loops,
+        )
+        wanted = {*config.bank.router.hops}
+        if wishes.decide != "router":
+            wanted.add(config.precompute.hops)
+        if wishes.router == "prototype":
+            wanted |= set(range(max(config.infer.hops) + 1))
+        assert manifest.feature_norm is not None
+        with open_hops(
+            query,
+            manifest.feature_norm,
+            operator,
+            wanted,
+            config.precompute.backend,
+            wishes.limit,
+            wishes.scratch,
+            per_node=12 * len(self._bounds) + 64,
+        ) as hops:
+            routed, notes = self._route(hops, operator)
+            label, confidence = self._decide(hops, operator, routed)
+        tables = (
+            [self._bank.task(t).quantiles for t in range(len(manifest.tasks))]
+            if wishes.unknown
+            else []
+        )
+        owner = np.array([t.number for t in manifest.tasks])[self._router.owner]
+        likeliest = (
+            self._router.owner[routed.best[np.arange(len(label)), routed.posterior.argmax(1)]]
+            if len(label)
+            else label
+        )
+        unknown = (
+            routed.novelty > thresholds(tables, wishes.unknown)[likeliest]
+            if wishes.unknown
+            else np.zeros(len(label), bool)
+        )
+        names, notes = query.names(), (*([unchecked] if unchecked else []), *notes)
+        return Answers(
+            np.arange(len(label)) if names is None else names,
+            label,
+            manifest.classes,
+            owner[label],
+            confidence,
+            routed.novelty,
+            unknown,
+            notes,
+        )
+
+    def _blocks(self, operator: Operator) -> Iterator[tuple[int, int]]:
+        n, size = len(operator.degree), row_block(self._shared.probe.shape[1])
+        yield from ((low, min(n, low + size)) for low in range(0, n, size))
+
+    def _units(self, operator: Operator) -> Array:
+        if self._wishes.unit == "component":
+            return units.assign(units.Unit("component"), operator.scipy(np.float32), 0)
+        n = len(operator.degree)
+        return np.zeros(n, np.int64) if self._wishes.unit == "graph" else np.arange(n)
+
+    def _route(self, hops: HopRows, operator: Operator) -> tuple[Routed, tuple[str, ...]]:
+        """Return what the router says of every node, after its units were averaged."""
+        n, t = len(operator.degree), len(self._bounds)
+        posterior, inside = np.empty((n, t), np.float32), np.empty((n, t), np.float32)
+        best, novelty = np.empty((n, t), np.int32), np.empty(n)
+        profile_hops, temperature = (
+            self._bank.config.bank.router.hops,
+            self._bank.config.bank.temperature,
+        )
+        similar = (
+            prototype.Prototypes(self._bank, t) if self._wishes.router == "prototype" else None
+        )
+        amp: list[Array] = []
+        for low, high in self._blocks(operator):
+            rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in profile_hops}
+            scores = self._router.scores(self._shared.lift.profile(rows, profile_hops))
+            novelty[low:high] = self._router.novelty(scores)
+            p = torch.softmax(temperature * scores, 1).numpy()
+            for k, (first, last) in enumerate(self._bounds):
+                own = p[:, first:last]
+                mass, at = own.sum(1), own.argmax(1)
+                posterior[low:high, k], best[low:high, k] = mass, at + first
+                inside[low:high, k] = own[np.arange(high - low), at] / np.maximum(mass, 1e-30)
+            if similar is not None:
+                amp.append(similar.profiles(hops, low, high))
+        notes: tuple[str, ...] = ()
+        unit = self._units(operator)
+        if similar is not None and n:
+            posterior = similar.posterior(units.means(np.concatenate(amp), unit), temperature)[
+                unit
+            ].astype(np.float32)
+        elif self._wishes.unit != "node" and n:
+            alone = posterior.argmax(1)
+            mean = units.means(np.log(np.maximum(posterior, 1e-30)), unit)
+            whole = np.exp(mean - mean.max(1, keepdims=True))
+            posterior = (whole / whole.sum(1, keepdims=True))[unit].astype(np.float32)
+            apart = float((alone != posterior.argmax(1)).mean())
+            if apart > MIXED:
+                notes = (
+                    f"{100 * apart:.0f} % of the nodes look like another task than their "
+                    f"{self._wishes.unit} as a whole: it seems to mix tasks, which --unit node "
+                    "tells apart",
+                )
+        return Routed(posterior, best, inside, around(novelty, operator) if n else novelty), notes
+
+    def _decide(self, hops: HopRows, operator: Operator, routed: Routed) -> tuple[Array, Array]:
+        """Return class [N] int64 and confidence [N] float32 of every node."""
+        n = len(operator.degree)
+        rows = np.arange(n)
+        if self._wishes.decide == "router":
+            joint = routed.posterior * routed.inside
+            task = joint.argmax(1) if self._wishes.unit == "node" else routed.posterior.argmax(1)
+            return routed.best[rows, task].astype(np.int64), joint[rows, task]
+        asked = min(
+            self._bank.config.bank.top if self._wishes.decide == "soft" else 1, len(self._bounds)
+        )
+        order = np.argsort(-routed.posterior, axis=1, kind="stable")[:, :asked]
+        label, confidence = np.full(n, -1, np.int64), np.full(n, -1, np.float32)
+        experts: dict[int, Method] = {}
+        for low, high in self._blocks(operator):
+            h = torch.from_numpy(hops.rows(self._bank.config.precompute.hops, low, high))
+            deg = torch.from_numpy(operator.degree[low:high].astype(np.float32))
+            by_task = np.argsort(
+                order[low:high], axis=None, kind="stable"
+            )  # every (node, task) pair, task by task
+            task, starts = np.unique(order[low:high].ravel()[by_task], return_index=True)
+            for k, pairs in zip(task.tolist(), np.split(by_task, starts[1:]), strict=True):
+                at = pairs // asked
+                if k not in experts:
+                    experts[k] = self._bank.expert(k)
+                with task_file.one_thread():
+                    own = torch.softmax(task_file.logits(experts[k], h[at], deg[at]), 1)
+                    value, chosen = (a.numpy() for a in own.max(1))
+                joint = routed.posterior[low + at, k] * value
+                better = joint > confidence[low + at]
+                confidence[low + at[better]] = joint[better]
+                label[low + at[better]] = chosen[better] + self._bounds[k][0]
+        return label, confidence

@@ -1,0 +1,128 @@
+"""`taamctl bank create` and `taamctl bank add-task`: make a bank, and teach it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from taamctl.cli.common import DataRoot, Overrides, ParamsFile, Quiet
+from taamctl.cli.console import make_progress, say
+
+if TYPE_CHECKING:
+    from taamctl.bank.graph_source import Source
+
+Folder = Annotated[Path, typer.Argument(help="The bank's folder.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Give up where another process writes to the bank.")
+]
+GraphFile = Annotated[
+    Path | None, typer.Option("--graph", help="Graph file, as `taamctl data import` writes it.")
+]
+Dataset = Annotated[str | None, typer.Option("--dataset", help="Data set instead of a file.")]
+
+
+def create(
+    folder: Folder,
+    method: Annotated[str, typer.Option("--method", help="The method of every task.")] = "taam",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of all draws.", min=0)] = 1,
+    params: ParamsFile = None,
+    overrides: Overrides = None,
+) -> None:
+    """Make an empty bank. It keeps the parameters that it is made with; the first task fixes how
+    many features a node has.
+    """
+    from taamctl.bank import store
+    from taamctl.bank.config import from_params
+    from taamctl.core import registry
+    from taamctl.params import params_file, plugin_params
+    from taamctl.params import sections as parameters
+
+    registry.require("taamctl.methods", method)
+    path, _ = params_file.locate(params)
+    tree = plugin_params.read(path, overrides or (), [method])
+    source = " ".join([str(path), *(f"--set {o}" for o in overrides or ())])
+    checked = parameters.check(
+        source, tree, {"methods": {method: registry.load("taamctl.methods", method).Params}}
+    )
+    store.create(folder, from_params(checked, method, seed))
+    say(f"made the bank {folder}; next: taamctl bank add-task {folder} --graph FILE")
+    typer.echo(str(folder))
+
+
+def add_task(
+    folder: Folder,
+    graph: GraphFile = None,
+    dataset: Dataset = None,
+    classes: Annotated[
+        str | None,
+        typer.Option("--classes", metavar="A,B", help="Classes to learn. Default: all new ones."),
+    ] = None,
+    task_per: Annotated[
+        int | None,
+        typer.Option(
+            "--task-per",
+            help="Classes per task. Default: the graph's own tasks, else one task.",
+            min=1,
+        ),
+    ] = None,
+    data_root: DataRoot = None,
+    params: ParamsFile = None,
+    overrides: Overrides = None,
+    no_wait: NoWait = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn the classes of a labelled graph that the bank does not know.
+
+    No earlier file changes; prints the new files.
+
+    --params and --set only reach the data set's own section: how a bank learns was fixed when it
+    was made.
+    """
+    from taamctl.bank.add import add
+
+    wanted = (
+        None if classes is None else [name.strip() for name in classes.split(",") if name.strip()]
+    )
+    made = add(
+        folder,
+        source_of(graph, dataset, data_root, params, overrides),
+        classes=wanted,
+        per_task=task_per,
+        wait=not no_wait,
+        progress=make_progress(quiet),
+        tell=(lambda line: None) if quiet else say,
+    )
+    for task in made:
+        typer.echo(str(folder / task.file))
+
+
+def source_of(
+    graph: Path | None,
+    dataset: str | None,
+    data_root: Path | None,
+    params: Path | None,
+    overrides: list[str] | None,
+) -> Source:
+    """Return the graph that a call names."""
+    from taamctl.bank import graph_source
+    from taamctl.core import registry
+    from taamctl.core.errors import TaamctlError
+    from taamctl.params import params_file, plugin_params
+    from taamctl.params import sections as parameters
+    from taamctl.runtime.raw_files import data_root as find_root
+
+    if (graph is None) == (dataset is None):
+        raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
+    if graph is not None:
+        return graph_source.from_file(graph)
+    assert dataset is not None
+    path, _ = params_file.locate(params)
+    tree = plugin_params.read(path, overrides or (), used=False)
+    plugin_params.complete(tree, "datasets", dataset)
+    own = parameters.Params(str(path), tree).plugin(
+        "datasets", dataset, registry.load("taamctl.datasets", dataset).META.params
+    )
+    return graph_source.from_dataset(dataset, find_root(data_root), own)

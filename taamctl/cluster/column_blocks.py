@@ -1,0 +1,156 @@
+"""One unit of propagation: some columns of the features of all groups.
+
+It reads the split and the raw features, and writes a file.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import uuid
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from taamctl.cluster import probe
+from taamctl.core import registry, subnormals
+from taamctl.core.errors import TaamctlError, explain_os_error
+from taamctl.core.rows import FeatureRows
+from taamctl.core.types import CSR, Array
+from taamctl.features import group, groups
+from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.features.raw_features import rows_of
+from taamctl.graph.canonical import FeatureHash, to_scipy
+from taamctl.propagation import sgc
+from taamctl.runtime import provenance
+from taamctl.store.artefacts import Artefact
+
+
+class Source(NamedTuple):
+    """What a unit reads.
+
+    Attributes:
+        expected: split.h5, and what a worker must have in common with the process that sends the
+            unit. made_by: what makes that file.
+        dataset: the data set's name. params: its section. root: folder of the raw data.
+    """
+
+    expected: probe.Expected
+    made_by: str
+    dataset: str
+    params: Any
+    root: Path | None
+
+
+class Columns(NamedTuple):
+    """What a unit returns.
+
+    Attributes:
+        file: its file of [N, B] float32. crc32: of that file's bytes, as they were written.
+        sha256: of all raw features, as read here.
+        hop_mean: [J, B] of every group. ls_mean: [2, B] of every group. filled: raw values of every
+            group that are not 0.
+        cost: seconds and peak memory (MiB) where it was done.
+    """
+
+    file: str
+    crc32: int
+    sha256: str
+    hop_mean: list[Array]
+    ls_mean: list[Array]
+    filled: list[int]
+    cost: dict[str, float]
+
+
+def propagate(
+    source: Source, params: PrecomputeParams, norm: str, low: int, high: int, folder: Path
+) -> Columns:
+    """Propagate columns [low, high) of all groups into a file in `folder`; its name is new, as a
+    unit may be done twice at once.
+
+    Args:
+        norm: `none` or `row`.
+        folder: is there for as long as the file is wanted.
+    """
+    clock, file, crc = provenance.Clock(), folder / f"{low}-{uuid.uuid4().hex}", 0
+    hop_mean, ls_mean, filled = [], [], []
+    with (
+        subnormals.flushed(),
+        Artefact(Path(source.expected.file), "split", source.made_by) as split,
+        _wanted(file) as out,
+    ):
+        probe.require_here(source.expected)
+        parts = groups.Parts(
+            split.read("nodes/orig_id"),
+            split.read("stream/offset"),
+            split.read("edges/indptr"),
+            lambda a, b: split.rows("edges/indices", a, b),
+        )
+        raw = rows_of(registry.load("taamctl.datasets", source.dataset), source.root, source.params)
+        sha256, x = _read(raw, parts.orig_id, norm, low, high)
+        for g, (first, last) in enumerate(pairwise(parts.offset.tolist())):
+            rows = group.InMemory(x[first:last], sgc.BLOCK)
+            done = group.compute(
+                rows, rows, parts.edges(first, last), g, params
+            )  # a block is read before it is written
+            crc = zlib.crc32(x[first:last].data, crc)
+            out.write(x[first:last].data)
+            hop_mean.append(done.hop_mean)
+            ls_mean.append(done.ls_mean)
+            filled.append(done.filled)
+    return Columns(str(file), crc, sha256, hop_mean, ls_mean, filled, clock.read())
+
+
+@contextmanager
+def _wanted(file: Path) -> Iterator[BinaryIO]:
+    """Open a new file in a folder that is there, and make none: it is removed when nobody waits
+    any more. On any failure remove it.
+    """
+    try:
+        out = file.open("xb")
+    except FileNotFoundError:
+        raise TaamctlError(
+            f"no folder {file.parent} on {platform.node()}",
+            "the command that sent this work has ended; or the folder "
+            "of --outputs is not on a disk that all workers share",
+        ) from None
+    except OSError as error:
+        raise explain_os_error(error, file) from None
+    whole = False
+    try:
+        with out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        whole = True
+    except OSError as error:
+        raise explain_os_error(error, file) from None
+    finally:
+        if not whole:
+            file.unlink(missing_ok=True)
+
+
+def _read(raw: FeatureRows, orig_id: Array, norm: str, low: int, high: int) -> tuple[str, Array]:
+    """Return the hash of all raw features, and columns [low, high) of the normalised ones of
+    every grouped row, [N, B] float32.
+    """
+    place = np.full(raw.shape[0], -1, np.int64)
+    place[orig_id] = np.arange(len(orig_id))
+    out, digest, seen = np.empty((len(orig_id), high - low), np.float32), FeatureHash(), 0
+    for block in raw:
+        digest.update(block)
+        at = place[seen : seen + block.shape[0]]
+        scaled = sgc.normalise(block, norm)
+        some = (
+            to_scipy(scaled)[:, low:high].toarray()
+            if isinstance(scaled, CSR)
+            else scaled[:, low:high]
+        )
+        out[at[at >= 0]] = some[at >= 0]
+        seen += block.shape[0]
+    return digest.hexdigest(), out

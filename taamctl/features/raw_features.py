@@ -1,0 +1,232 @@
+"""The raw features of every group: in memory, or in a scratch file, from one pass over a data
+set's rows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, pairwise
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.memory import mib, used
+from taamctl.core.progress import Progress
+from taamctl.core.rows import HINT, FeatureRows, of_whole
+from taamctl.core.types import CSR, Array
+from taamctl.features import compute
+from taamctl.features.group import Blocks
+from taamctl.features.scratch import ColumnBlocks
+from taamctl.graph.canonical import FeatureHash, to_scipy
+from taamctl.propagation import sgc
+
+Tick = Callable[[], None]
+IMPORT = (
+    "raise --max-memory; or bring the graph in with taamctl data import: features of the "
+    "file that it makes are read in slices"
+)
+
+
+class GroupFeatures(Protocol):
+    """Where the features of a group are, and where those that are made of them go."""
+
+    sha256: str
+
+    def group(self, index: int) -> tuple[Blocks, Blocks]:
+        """Return X of a group, and a matrix of the same shape to fill; the next call may reuse
+        it.
+        """
+
+
+def rows_of(module: Any, root: Path | None, params: Any, limit: int | None = None) -> FeatureRows:
+    """Return a data set's features: row by row where its module offers `features`, else those of
+    its whole graph.
+
+    Raises:
+        TaamctlError: the whole graph has to be loaded, and its edges alone are more than `limit`,
+            the bytes that the process may have.
+    """
+    if hasattr(module, "features"):
+        rows: FeatureRows = module.features(root, params)
+        return rows
+    least = used() + 4 * module.META.edges + 8 * module.META.nodes
+    if limit is not None and least > limit:
+        raise TaamctlError(
+            f"{limit >> 20} MiB of memory are too little to load the whole graph: it takes "
+            f"{mib(least)} MiB at least",
+            IMPORT,
+        )
+    return of_whole(module.load(root, params).features)
+
+
+class Held:
+    """Raw features in memory."""
+
+    def __init__(
+        self,
+        raw: FeatureRows,
+        orig_id: Array,
+        offset: Array,
+        norm: str,
+        stored: int | None,
+        progress: Progress,
+        tick: Tick,
+    ) -> None:
+        digest = FeatureHash()
+        blocks = _hashed(_told(raw, progress, tick), digest)
+        if raw.whole is None:
+            self._raw = _joined(blocks, raw.shape, stored)
+        else:
+            self._raw = raw.whole
+            deque(blocks, maxlen=0)
+        self.sha256, self._norm, self._orig_id, self._offset = (
+            digest.hexdigest(),
+            norm,
+            orig_id,
+            offset,
+        )
+
+    def group(self, index: int) -> tuple[Blocks, Blocks]:
+        """Take the rows of a group."""
+        low, high = self._offset[index : index + 2]
+        x = compute.in_memory(self._raw, self._orig_id[low:high], self._norm)
+        return x, compute.empty_like(x)
+
+
+class OnDisk:
+    """Normalised features in a scratch file, group after group, and behind them room for what is
+    made of one group.
+    """
+
+    def __init__(
+        self,
+        file: int,
+        raw: FeatureRows,
+        orig_id: Array,
+        offset: Array,
+        norm: str,
+        width: int,
+        progress: Progress,
+        tick: Tick,
+    ) -> None:
+        f = raw.shape[1]
+        bounds = [(int(low), int(high)) for low, high in pairwise(offset)]
+        self._file, self._end, self._width = file, 4 * f * int(offset[-1]), width
+        self._groups = [
+            ColumnBlocks(file, (high - low, f), width, 4 * f * low) for low, high in bounds
+        ]
+        place = np.full(raw.shape[0], -1, np.int32)
+        place[orig_id] = np.arange(len(orig_id), dtype=np.int32)
+        digest, seen = FeatureHash(), 0
+        for block in _told(raw, progress, tick):
+            digest.update(block)
+            self._sort_in(sgc.normalise(block, norm), place[seen : seen + block.shape[0]], offset)
+            seen += block.shape[0]
+        self.sha256 = digest.hexdigest()
+
+    def _sort_in(self, block: Array | CSR, place: Array, offset: Array) -> None:
+        """Write every run of rows that lie side by side in one group."""
+        order = np.argsort(place, kind="stable")
+        order = order[place[order] >= 0]
+        at = place[order]
+        dense = to_scipy(block).toarray() if isinstance(block, CSR) else block
+        owner = np.searchsorted(offset, at, side="right") - 1
+        cuts = np.flatnonzero((np.diff(at) != 1) | (np.diff(owner) != 0)) + 1
+        for low, high in pairwise([0, *cuts.tolist(), len(at)]):
+            if high > low:
+                group = int(owner[low])
+                self._groups[group].write_rows(int(at[low] - offset[group]), dense[order[low:high]])
+
+    def group(self, index: int) -> tuple[Blocks, Blocks]:
+        """Return where a group lies."""
+        x = self._groups[index]
+        return x, ColumnBlocks(self._file, x.shape, self._width, self._end)
+
+
+@contextmanager
+def opened(
+    raw: FeatureRows,
+    orig_id: Array,
+    offset: Array,
+    norm: str,
+    width: int | None,
+    folder: Path,
+    progress: Progress,
+    tick: Tick,
+    stored: int | None = None,
+) -> Iterator[GroupFeatures]:
+    """Yield the features of all groups.
+
+    Args:
+        raw: the features of all nodes; one pass is made over them.
+        orig_id: [N] the node of every grouped row; no node twice. offset: [G + 1] group boundaries.
+        norm: `none` or `row`.
+        width: columns at once, the features being in a nameless file in `folder`; None: they are in
+            memory.
+        tick: called again and again; may raise to stop.
+        stored: how many values the rows hold, if they are CSR and that is known: they are then held
+            once while they are put together.
+    """
+    if width is None:
+        yield Held(raw, orig_id, offset, norm, stored, progress, tick)
+        return
+    with TemporaryFile(dir=folder, prefix=".features-") as file:
+        yield OnDisk(file.fileno(), raw, orig_id, offset, norm, width, progress, tick)
+
+
+def _told(raw: FeatureRows, progress: Progress, tick: Tick) -> Iterator[Array | CSR]:
+    progress.start("read features", raw.shape[0])
+    for block in raw:
+        tick()
+        yield block
+        progress.advance(block.shape[0])
+    progress.finish()
+
+
+def _hashed(blocks: Iterator[Array | CSR], digest: FeatureHash) -> Iterator[Array | CSR]:
+    for block in blocks:
+        digest.update(block)
+        yield block
+
+
+def _joined(
+    blocks: Iterator[Array | CSR], shape: tuple[int, int], stored: int | None
+) -> Array | CSR:
+    """Return row blocks, all dense or all CSR, as one matrix; without `stored` all CSR blocks
+    are held beside it.
+    """
+    first = next(blocks, None)
+    if isinstance(first, CSR):
+        rest = cast(Iterable[CSR], chain([first], blocks))
+        if stored is None:
+            rest = list(rest)
+            stored = sum(block.nnz for block in rest)
+        return _joined_csr(rest, shape, stored, with_data=first.data is not None)
+    out, low = np.empty(shape, np.float32), 0
+    for block in cast(Iterable[Array], chain([first], blocks)) if first is not None else ():
+        out[low : low + len(block)] = block
+        low += len(block)
+    return out
+
+
+def _joined_csr(
+    blocks: Iterable[CSR], shape: tuple[int, int], stored: int, *, with_data: bool
+) -> CSR:
+    indptr, indices = np.zeros(shape[0] + 1, np.int64), np.empty(stored, np.int32)
+    data, row, at = np.empty(stored, np.float32) if with_data else None, 0, 0
+    for block in blocks:
+        if at + block.nnz > stored:
+            raise TaamctlError("the features have more values than they had a moment ago", HINT)
+        indptr[row + 1 : row + 1 + block.shape[0]] = block.indptr[1:] + at
+        indices[at : at + block.nnz] = block.indices
+        if data is not None:
+            data[at : at + block.nnz] = block.data
+        row, at = row + block.shape[0], at + block.nnz
+    if at < stored:
+        raise TaamctlError("the features have fewer values than they had a moment ago", HINT)
+    return CSR(indptr, indices, data, shape)

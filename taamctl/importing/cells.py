@@ -1,0 +1,112 @@
+"""Cells of a column as numbers, truths or times; what is none is named by column and row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.importing.node_ids import quoted
+from taamctl.importing.raw_graph import MISSING
+
+EMPTY = MISSING - {"-1", "-1.0"}  # what stands for no number: -1 is one, and no label
+
+
+def numbers(column: Array, where: str, name: str) -> Array:
+    """Return a column of cells as numbers, NaN for empty ones.
+
+    Raises:
+        TaamctlError: a cell that is no number.
+    """
+    if column.dtype.kind in "iufb":
+        return column
+    out = np.full(column.shape, np.nan, np.float64)
+    for at, value in np.ndenumerate(column):
+        text = "" if value is None else str(value).strip()
+        if text.lower() in EMPTY:
+            continue
+        try:
+            if "_" in text:  # which Python would read as a number
+                raise ValueError(text)
+            out[at] = float({"true": "1", "false": "0"}.get(text.lower(), text))
+        except ValueError:
+            raise TaamctlError(
+                f"{where}: column {name!r} holds {text!r} at row {at[0]}, which is no number",
+                f"leave it out with --ignore {quoted(name)}, choose with --features, or say what "
+                f"it is: --label {quoted(name)}",
+            ) from None
+    return out
+
+
+def truths(column: Array, where: str, name: str) -> Array:
+    """Return a column of a mask as booleans; empty cells are false.
+
+    Raises:
+        TaamctlError: a cell that is neither true nor false.
+    """
+    words = {
+        "true": True,
+        "1": True,
+        "1.0": True,
+        "false": False,
+        "0": False,
+        "0.0": False,
+        "": False,
+        "nan": False,
+        "none": False,
+    }
+    text = [str(v).strip().lower() for v in column.tolist()]
+    wrong = next((row for row, t in enumerate(text) if t not in words), None)
+    if wrong is not None:
+        raise TaamctlError(
+            f"{where}: the mask {name!r} holds {text[wrong]!r} at row {wrong}",
+            "a mask holds true and false, or 1 and 0",
+        )
+    return np.array([words[t] for t in text], bool)
+
+
+def times(column: Array, where: str, name: str) -> tuple[Array, tuple[str, ...]]:
+    """Return times as [N] float64, NaN where there is none, and a note where they were dates:
+    seconds since 1970.
+
+    Raises:
+        TaamctlError: a cell that is neither a number nor an ISO date.
+    """
+    import pandas as pd
+
+    if column.dtype.kind in "iuf":
+        return column.astype(np.float64), ()
+    if column.dtype.kind == "M":
+        dates = pd.to_datetime(pd.Series(column), utc=True)
+        return _seconds(dates), (f"{where}: dates of {name!r} taken as seconds since 1970, UTC",)
+    text = [None if str(v).strip().lower() in EMPTY else str(v).strip() for v in column.tolist()]
+    try:
+        return np.array([np.nan if t is None else float(t) for t in text], np.float64), ()
+    except ValueError:
+        dates = pd.to_datetime(
+            pd.Series(text, dtype=object), format="ISO8601", utc=True, errors="coerce"
+        )
+    wrong = next(
+        (
+            row
+            for row, (t, bad) in enumerate(zip(text, dates.isna(), strict=True))
+            if t is not None and bad
+        ),
+        None,
+    )
+    if wrong is not None:
+        raise TaamctlError(
+            f"{where}: the time {text[wrong]!r} at row {wrong} is neither a number nor a date such "
+            "as 2026-01-31",
+            f"mend it, leave it empty, or --ignore {quoted(name)}",
+        )
+    return _seconds(dates), (f"{where}: dates of {name!r} taken as seconds since 1970, UTC",)
+
+
+def _seconds(dates: Any) -> Array:
+    import pandas as pd
+
+    since = dates - pd.Timestamp(0, tz="UTC")
+    return np.asarray(since.dt.total_seconds(), np.float64)

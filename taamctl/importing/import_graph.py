@@ -1,0 +1,93 @@
+"""Bring a user's own graph in: read the files, and keep the graph as `NAME.h5` with a record of
+what it was made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from taamctl.core import registry
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import NodeGraph
+from taamctl.datasets import _imported
+from taamctl.importing import importers
+from taamctl.importing.importers import FORMATS as FORMATS
+from taamctl.importing.options import ImportOptions
+
+PACKAGE = "taamctl.datasets"
+
+
+def import_graph(
+    name: str,
+    sources: Sequence[Path],
+    into: Path,
+    *,
+    options: Mapping[str, Any],
+    kind: str = "",
+    tasks: Path | None = None,
+    split: Path | None = None,
+    directed: bool = False,
+    about: Mapping[str, str] | None = None,
+    overwrite: bool = False,
+) -> tuple[Path, NodeGraph]:
+    """Write the graph in `sources` as `into/NAME.h5`, whole or not at all, and return its path and
+    the graph.
+
+    Args:
+        options: what `ImportOptions` holds, by name.
+        kind: a format; empty: guessed.
+        tasks, split: tables of classes and tasks, and of nodes and parts.
+        directed: the edges have a direction that is to be kept.
+        about: licence, citation and homepage, shown by `taamctl data info`.
+        overwrite: replace a file that is there.
+
+    Raises:
+        TaamctlError: the name is taken or none, the file is there, or the files are no graph.
+    """
+    registry.refuse_taken(PACKAGE, name)
+    path = into / f"{name}.h5"
+    if path.exists() and not overwrite:
+        raise TaamctlError(
+            f"{path} is there already", "choose another name, or replace it with --force"
+        )
+    if into.exists() and not into.is_dir():
+        raise TaamctlError(f"--into {into} is a file", "name a folder")
+    chosen = ImportOptions(**options)
+    kind = kind or importers.guess_format(sources)
+    graph = importers.read(name, sources, chosen, kind=kind, tasks=tasks, split=split)
+    files = [f for source in sources for f in (_files(source) if source.is_dir() else [source])]
+    stated = {
+        k: list(v) if isinstance(v, tuple) else v
+        for k, v in asdict(chosen).items()
+        if v != getattr(ImportOptions(), k)
+    }
+    source = {
+        "format": kind,
+        "files": _checksums([*files, *(p for p in (tasks, split) if p is not None)]),
+        "options": stated,
+        **{k: v for k, v in (about or {}).items() if v},
+    }
+    _imported.write(path, graph, source, directed)
+    return path, graph
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a folder called raw, or of the one that holds it: what else lies there
+    is not read.
+    """
+    raw = folder / "raw"
+    return sorted(f for f in (raw if raw.is_dir() else folder).iterdir() if f.is_file())
+
+
+def _checksums(files: Sequence[Path]) -> list[dict[str, str]]:
+    made = []
+    for file in files:
+        with file.open("rb") as stream:
+            made.append(
+                {"name": file.name, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+            )
+    return made

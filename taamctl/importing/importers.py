@@ -1,0 +1,168 @@
+"""A graph from the files that a user has: which format they are in, which reader takes them, and
+what else is said about the nodes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import NodeGraph
+from taamctl.graph.dgl_adapter import MAGIC as DGL_MAGIC
+from taamctl.importing import roles
+from taamctl.importing.options import ImportOptions
+from taamctl.importing.raw_graph import RawGraph, assemble
+from taamctl.importing.tables import opened, read_table
+
+# format -> (module, suffixes, what it is); every module has read(paths, options) -> RawGraph
+FORMATS = {
+    "table": (
+        "reader_tables",
+        (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".parquet", ".pq"),
+        "a node table and an edge list, as CSV, TSV or Parquet",
+    ),
+    "npz": ("reader_npz", (".npz",), "NumPy arrays: gnn-benchmark keys, or x, edge_index, y"),
+    "mtx": (
+        "reader_mtx",
+        (".mtx", ".mm"),
+        "Matrix Market: edges, and a node table or a matrix of features with labels",
+    ),
+    "graphml": ("reader_graphml", (".graphml",), "GraphML, node attributes as features"),
+    "dgl": ("reader_dgl", (".bin", ".dgl"), "one graph that dgl.save_graphs wrote"),
+    "pyg": (
+        "reader_pyg",
+        (".pt", ".pth"),
+        "Data, TemporalData or a dict of tensors that torch.save wrote",
+    ),
+    "ogb": ("reader_ogb", (), "a folder called raw, as OGB writes it"),
+}
+MAGIC = (
+    ("mtx", b"%%MatrixMarket"),
+    ("graphml", b"<?xml"),
+    ("graphml", b"<graphml"),
+    ("dgl", DGL_MAGIC),
+)
+
+
+def guess_format(paths: Sequence[Path]) -> str:
+    """Return the format of the files: by a folder, else by the most telling suffix, else by the
+    first bytes.
+
+    Raises:
+        TaamctlError: neither tells.
+    """
+    if len(paths) == 1 and paths[0].is_dir():
+        return "ogb"
+    suffixes = {
+        (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+        for path in paths
+    }
+    for kind in ("mtx", *(k for k in FORMATS if k not in ("mtx", "table")), "table"):
+        if suffixes & set(FORMATS[kind][1]):
+            return kind
+    with opened(paths[0]) as stream:
+        first = stream.read(4096)
+    for kind, begins in MAGIC:
+        if first.lstrip(b"\xef\xbb\xbf \r\n").startswith(begins):
+            return kind
+    if first.startswith(b"PK"):
+        return "pyg" if b"data.pkl" in first else "npz"
+    raise TaamctlError(
+        f"{paths[0]}: its name does not tell its format",
+        "name it with --format: " + ", ".join(FORMATS),
+    )
+
+
+def read(
+    name: str,
+    paths: Sequence[Path],
+    options: ImportOptions | None = None,
+    *,
+    kind: str = "",
+    tasks: Path | None = None,
+    split: Path | None = None,
+) -> NodeGraph:
+    """Return the graph in a user's files: nodes in the file's order, edges as stored, `given` as
+    far as the files state it.
+
+    Args:
+        name: what to call the graph.
+        paths: the files, such as a node table and an edge list in any order; or one folder.
+        options: which column, attribute or key means what; None: guessed.
+        kind: one of `FORMATS`; empty: guessed.
+        tasks: a table of classes and the tasks that they arrive with.
+        split: a table of node ids and their parts.
+
+    Raises:
+        TaamctlError: missing, damaged or contradicting files; names the file, and where it can the
+            row and the value.
+    """
+    if not paths:
+        raise TaamctlError(
+            "no file to import is named",
+            "name a node table and an edge list, or one file that holds both",
+        )
+    if kind and kind not in FORMATS:
+        raise TaamctlError(
+            f"--format {kind}: there is no such format", "there are: " + ", ".join(FORMATS)
+        )
+    options = options or ImportOptions()
+    kind = kind or guess_format(paths)
+    reader = importlib.import_module(f"taamctl.importing.{FORMATS[kind][0]}")
+    raw: RawGraph = reader.read(paths, options)
+    if options.ends and (
+        (options.ends == "rows") != raw.by_row or (options.ends == "ids" and raw.node_id is None)
+    ):
+        lacking = options.ends == "ids" and not raw.by_row
+        raise TaamctlError(
+            f"--ends {options.ends}: edges in {FORMATS[kind][2]} do not end so"
+            + (" without ids" if lacking else ""),
+            "name what holds the ids with --id, or leave it out" if lacking else "leave it out",
+        )
+    if tasks is not None:
+        of = roles.tasks_of_table(
+            read_table(tasks, options.delimiter, lambda c: headed(c, (roles.LABEL, roles.TASK)))
+        )
+        said = (
+            (f"{tasks}: tasks of the classes, instead of those that the nodes state",)
+            if raw.tasks is not None
+            else ()
+        )
+        raw = replace(raw, tasks=of, tasks_where=str(tasks), notes=(*raw.notes, *said))
+    if split is not None:
+        table = read_table(split, options.delimiter, lambda c: headed(c, (roles.ID, roles.PART)))
+        said = (
+            (f"{split}: parts of the nodes, instead of those that the nodes state",)
+            if raw.part is not None
+            else ()
+        )
+        raw = replace(
+            raw,
+            part=roles.parts_of_table(table, raw.node_id, np.shape(raw.features)[0]),
+            notes=(*raw.notes, *said),
+        )
+    files = [p for p in (*paths, tasks, split) if p is not None]
+    return assemble(
+        name, replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes)), options.nan
+    )
+
+
+def _by_name(note: str, paths: Sequence[Path]) -> str:
+    """Return a note without the folders that the files happen to lie in: notes are kept with the
+    graph.
+    """
+    for path in paths:
+        note = note.replace(str(path), path.name)
+    return note
+
+
+def headed(cells: list[str], words: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the cells of a first row are names of columns: one of them is one of the
+    usual.
+    """
+    return any(roles.guess(cells, w) for w in words)

@@ -1,0 +1,223 @@
+"""GraphML: nodes and edges as they stand, node attributes as columns; read as a stream, without
+any entity or outside reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.importing import roles
+from taamctl.importing.arrays import only
+from taamctl.importing.options import ImportOptions
+from taamctl.importing.raw_graph import RawGraph
+from taamctl.importing.tables import Table, opened
+
+ID = "node id"  # the column of the ids of the elements; attributes may be called id too
+_KINDS = {
+    "int": np.int64,
+    "long": np.int64,
+    "float": np.float64,
+    "double": np.float64,
+    "boolean": np.bool_,
+}
+
+
+def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
+    """Return what a GraphML file says; an undirected edge is stored both ways.
+
+    Raises:
+        TaamctlError: no well-formed XML, a document type, several or nested graphs, hyperedges,
+            edges without ends.
+    """
+    path = only(paths, "GraphML")
+    document = _Document(path)
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
+        document.start,
+        document.end,
+        document.text,
+    )
+    parser.StartDoctypeDeclHandler = document.refuse_doctype
+    with opened(path) as stream:
+        try:
+            parser.ParseFile(stream)
+        except expat.ExpatError as error:
+            raise TaamctlError(
+                f"{path} cannot be read: {error}",
+                "the file is truncated or no GraphML; write it again",
+            ) from error
+        except (EOFError, OSError, ValueError, LookupError) as error:
+            raise TaamctlError(
+                f"{path} cannot be read: {' '.join(str(error).split())}",
+                "the file is damaged; write it again",
+            ) from error
+    return _raw(document, options, str(path))
+
+
+def _raw(document: _Document, options: ImportOptions, where: str) -> RawGraph:
+    if not document.ids:
+        raise TaamctlError(
+            f"{where} holds no node", "check that it is GraphML, with <graph> and <node>"
+        )
+    attributes, own = document.columns(), ID
+    while own in attributes:
+        own += "_"
+    table = Table(where, {own: np.array(document.ids, object), **attributes})
+    raw = roles.nodes(
+        table,
+        replace(options, ignore=(*options.ignore, own)) if options.id else replace(options, id=own),
+    )
+    both = np.array(document.both, bool)
+    source, target = (np.array(e, object) for e in (document.sources, document.targets))
+    notes = []
+    if both.any():
+        loops = both & (source == target)
+        back = both & ~loops
+        source, target = (
+            np.concatenate([source, target[back]]),
+            np.concatenate([target, source[back]]),
+        )
+        notes.append(f"{where}: {int(both.sum()):,} undirected edges stored both ways")
+    if document.edge_keys:
+        notes.append(
+            f"{where}: columns of the edges not read: {', '.join(sorted(document.edge_keys))}"
+        )
+    if options.id:  # edges name the elements' ids, whatever the nodes shall be called
+        names = dict(zip(document.ids, np.asarray(raw.node_id).tolist(), strict=True))
+        source, target = (
+            np.array([names.get(e, e) for e in ends], object) for ends in (source, target)
+        )
+    return replace(raw, source=source, target=target, notes=(*raw.notes, *notes))
+
+
+class _Document:
+    """What has been read so far.
+
+    Attributes:
+        ids: the ids of the nodes, in the file's order.
+        sources, targets, both: the ends of every edge, and whether it is undirected.
+        edge_keys: the names of the edges' attributes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._keys: dict[str, dict[str, str]] = {}
+        self._cells: dict[str, dict[int, str]] = {}
+        self._inside: list[str] = []
+        self._data: tuple[str, str] | None = None
+        self._text: list[str] = []
+        self._undirected, self._graphs = False, 0
+        self.ids: list[str] = []
+        self.sources: list[str] = []
+        self.targets: list[str] = []
+        self.both: list[bool] = []
+        self.edge_keys: set[str] = set()
+
+    def refuse_doctype(self, *_: Any) -> None:
+        """Refuse what could define entities."""
+        raise TaamctlError(
+            f"{self._path} declares a document type, which GraphML does not need",
+            "delete the line that starts with <!DOCTYPE, if you trust the file",
+        )
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Begin an element."""
+        name = name.rpartition(" ")[2]
+        above = self._inside[-1] if self._inside else ""
+        self._inside.append(name)
+        if name == "key":
+            self._keys[self._need(name, attributes, "id")] = {**attributes, "default": ""}
+        elif name == "graph":
+            self._graphs += 1
+            if self._graphs > 1:
+                raise TaamctlError(
+                    f"{self._path} holds several or nested graphs, expected one",
+                    "write the one that is meant",
+                )
+            self._undirected = attributes.get("edgedefault", "undirected") != "directed"
+        elif name == "node":
+            self.ids.append(self._need(name, attributes, "id"))
+        elif name == "edge":
+            ends = [self._need(name, attributes, end) for end in ("source", "target")]
+            self.sources.append(ends[0])
+            self.targets.append(ends[1])
+            stated = attributes.get("directed")
+            self.both.append(
+                self._undirected if stated is None else stated.lower() not in ("true", "1")
+            )
+        elif name == "hyperedge":
+            raise TaamctlError(
+                f"{self._path} holds hyperedges, expected edges of two ends",
+                "write every pair as an edge",
+            )
+        elif name == "data":
+            self._data, self._text = (above, self._need(name, attributes, "key")), []
+        elif name == "default":
+            self._text = []
+
+    def text(self, data: str) -> None:
+        """Take what stands in an element."""
+        self._text.append(data)
+
+    def end(self, name: str) -> None:
+        """End an element."""
+        self._inside.pop()
+        name = name.rpartition(" ")[2]
+        if name == "default" and self._keys:
+            self._keys[next(reversed(self._keys))]["default"] = "".join(self._text).strip()
+        elif name == "data" and self._data is not None:
+            (of, key), self._data = self._data, None
+            spelled = self._keys.get(key, {}).get("attr.name", key)
+            if of == "node":
+                self._cells.setdefault(key, {})[len(self.ids) - 1] = "".join(self._text).strip()
+            elif of == "edge":
+                self.edge_keys.add(spelled)
+
+    def columns(self) -> dict[str, Array]:
+        """Return the nodes' attributes: numbers where their type says so and no cell is empty,
+        else text.
+        """
+        keys = [
+            k
+            for k, about in self._keys.items()
+            if about.get("for", "all") in ("node", "all") and (k in self._cells or about["default"])
+        ]
+        made: dict[str, Array] = {}
+        for key in [*keys, *(k for k in self._cells if k not in self._keys)]:
+            about = self._keys.get(key, {})
+            cells = [
+                self._cells.get(key, {}).get(i, about.get("default", ""))
+                for i in range(len(self.ids))
+            ]
+            name = about.get("attr.name", key)
+            if name in made:
+                raise TaamctlError(
+                    f"{self._path}: two attributes of nodes are called {name!r}",
+                    "rename one of them",
+                )
+            made[name] = np.array(cells, object)
+            kind = _KINDS.get(about.get("attr.type", ""))
+            if kind in (np.int64, np.float64) and all(cells):
+                try:
+                    made[name] = made[name].astype(kind)
+                except (ValueError, OverflowError):  # as text, its reader names row and value
+                    continue
+        return made
+
+    def _need(self, element: str, attributes: dict[str, str], name: str) -> str:
+        if name not in attributes:
+            raise TaamctlError(
+                f"{self._path}: {element} "
+                f"{len(self.ids) if element == 'node' else len(self.sources)} has no {name}",
+                "the file is no complete GraphML; write it again",
+            )
+        return attributes[name]

@@ -1,0 +1,193 @@
+"""Matrix Market: a square matrix of edges, with a node table, or with a matrix of features and a
+file of labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.graph.raw_values import reading
+from taamctl.importing import roles
+from taamctl.importing.node_ids import UNNAMED, usable_names
+from taamctl.importing.options import ImportOptions
+from taamctl.importing.raw_graph import RawGraph
+from taamctl.importing.reader_tables import node_table
+from taamctl.importing.tables import opened, read_table
+
+_FEATURES = re.compile(r"feat|attr|(^|[^a-z])x([^a-z]|$)", re.IGNORECASE)
+_LABELS = re.compile(r"label|class|target|(^|[^a-z])y([^a-z]|$)", re.IGNORECASE)
+
+
+def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
+    """Return what the files say: entry (i, j) of the square matrix that is not 0 is an edge from
+    node i to node j.
+
+    Raises:
+        TaamctlError: a damaged file, a matrix of edges that is not square, no features, more files
+            than have a meaning.
+    """
+    matrices = {path: _matrix(path) for path in paths if _is_matrix(path)}
+    tables = [path for path in paths if path not in matrices]
+    for path in tables:
+        if {".mtx", ".mm"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+            raise TaamctlError(
+                f"{path} is no Matrix Market file: it does not start with %%MatrixMarket",
+                "--format names another format",
+            )
+    named = [p for p in matrices if len(matrices) > 1 and _LABELS.search(p.name)]
+    narrow = [
+        p
+        for p, m in matrices.items()
+        if len(matrices) > 2 and min(m.shape) == 1 and not _FEATURES.search(p.name)
+    ]
+    labels = next(iter([*named, *narrow]), None)
+    of_labels = None if labels is None else _dense(matrices.pop(labels))
+    edge_path, feature_path = _which(matrices)
+    adjacency = matrices[edge_path].tocoo()
+    if adjacency.shape[0] != adjacency.shape[1]:
+        raise TaamctlError(
+            f"{edge_path}: a matrix of edges is square, this one is {adjacency.shape[0]:,} x "
+            f"{adjacency.shape[1]:,}",
+            "name the square matrix too; one that is not square holds features",
+        )
+    if len(tables) > 1 or (tables and labels is not None):
+        raise TaamctlError(
+            f"{len(paths)} files are named, expected edges, features, and labels or a node table",
+            "leave the others out",
+        )
+    stored = adjacency.data != 0
+    notes: tuple[str, ...] = ()
+    if not stored.all():
+        notes = (f"{edge_path}: {int((~stored).sum()):,} stored zeros are no edges",)
+    elif len(adjacency.data) and (adjacency.data != 1).any():
+        notes = (f"{edge_path}: the edges' weights are not read",)
+    raw = RawGraph(str(feature_path or edge_path), (), (), None, of_labels)
+    if tables:
+        raw = _of_table(tables[0], options, feature_path is not None)
+    elif feature_path is None:
+        raise TaamctlError(
+            f"{edge_path} comes without features",
+            "name a second file: a matrix of features, or a node table",
+        )
+    if feature_path is not None:
+        raw = replace(raw, features=matrices[feature_path])
+    if np.shape(raw.features)[0] != adjacency.shape[0]:
+        raise TaamctlError(
+            f"{edge_path} joins {adjacency.shape[0]:,} nodes, but "
+            f"{raw.where if feature_path is None else feature_path} has features of "
+            f"{np.shape(raw.features)[0]:,}",
+            "both files come from one graph, nodes in one order",
+        )
+    return replace(
+        raw,
+        source=adjacency.row[stored],
+        target=adjacency.col[stored],
+        edges_where=str(edge_path),
+        by_row=True,
+        notes=(*raw.notes, *notes),
+    )
+
+
+def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:
+    """Return what a node table says, or a file with a label a line, with or without a header."""
+    plain = read_table(
+        path,
+        options.delimiter,
+        lambda cells: len(cells) > 1 or bool(roles.guess(cells, roles.LABEL)),
+    )
+    if len(plain.columns) > 1:
+        table = node_table(path, options, features=not have_features)
+        first = next(
+            iter(table.columns)
+        )  # where a table has no other id, the one that it was written with names the nodes
+        found = roles.roles(list(table.columns), options, table.where).id
+        if (
+            not found
+            and UNNAMED.fullmatch(first)
+            and usable_names(table.columns[first], table.rows)
+        ):
+            options = replace(options, id=first)
+        unfit = (
+            ""
+            if options.id or not found or usable_names(table.columns[found], table.rows)
+            else found
+        )
+        raw = roles.nodes(
+            table,
+            replace(options, ignore=(*options.ignore, unfit)) if unfit else options,
+            have_features,
+        )
+        return (
+            replace(
+                raw,
+                notes=(
+                    *raw.notes,
+                    f"{path}: {unfit!r} does not name every node once, so it is not read as their "
+                    "names",
+                ),
+            )
+            if unfit
+            else raw
+        )
+    if not have_features:
+        raise TaamctlError(
+            f"{path} has one column: labels, but no features",
+            "name a matrix of features too, or a node table",
+        )
+    return RawGraph(
+        str(path),
+        (),
+        (),
+        None,
+        next(iter(plain.columns.values())),
+        notes=(f"{path}: one label a line",),
+    )
+
+
+def _which(matrices: dict[Path, Any]) -> tuple[Path, Path | None]:
+    """Return the matrix of edges and that of features: told by their shapes, else by their
+    names, else by their order.
+    """
+    if not 1 <= len(matrices) <= 2:
+        raise TaamctlError(
+            f"{len(matrices)} matrices are named, expected edges, and perhaps features",
+            "leave the others out",
+        )
+    first, *rest = sorted(
+        matrices,
+        key=lambda p: (
+            matrices[p].shape[0] != matrices[p].shape[1],
+            bool(_FEATURES.search(p.stem)),
+        ),
+    )
+    return first, rest[0] if rest else None
+
+
+def _is_matrix(path: Path) -> bool:
+    with opened(path) as stream:
+        return stream.read(14).lower() == b"%%matrixmarket"
+
+
+def _matrix(path: Path) -> Any:
+    """Return a Matrix Market file as a sparse matrix; entries that stand twice stay two."""
+    from scipy.io import mmread
+    from scipy.sparse import coo_matrix
+
+    with opened(path) as stream, reading(str(path)):
+        made = mmread(stream)
+    if np.iscomplexobj(made):
+        raise TaamctlError(f"{path} holds complex numbers", "features and edges are real")
+    return coo_matrix(made) if isinstance(made, np.ndarray) else made
+
+
+def _dense(matrix: Any) -> Array:
+    dense: Array = matrix.toarray()
+    return dense.ravel() if min(dense.shape) == 1 else dense

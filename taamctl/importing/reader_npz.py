@@ -1,0 +1,106 @@
+"""A user's own .npz: the gnn-benchmark keys, or plain arrays such as x, edge_index and y."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.graph.benchmark_npz import check_rows, entries
+from taamctl.graph.raw_values import reading
+from taamctl.importing.arrays import from_arrays, only
+from taamctl.importing.options import ImportOptions
+from taamctl.importing.raw_graph import RawGraph
+from taamctl.importing.tables import opened
+
+_PARTS = ("data", "indices", "indptr", "shape")
+
+
+def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
+    """Return what the arrays say; nothing is unpickled.
+
+    Raises:
+        TaamctlError: damaged, an array that is a pickled object, or no features or edges among the
+            arrays.
+    """
+    path = only(paths, "an .npz file")
+    where = str(path)
+    with opened(path) as stream:
+        if not stream.read(6).startswith((b"PK", b"\x93NUMPY")):
+            raise TaamctlError(
+                f"{where} is no .npz file, whatever its name says", "--format names another format"
+            )
+    with opened(path) as stream, reading(where), np.load(stream, allow_pickle=False) as archive:
+        if not hasattr(archive, "files"):
+            raise TaamctlError(
+                f"{where} holds one array, expected several with names",
+                "save them with np.savez(path, x=..., edge_index=..., y=...)",
+            )
+        arrays: dict[str, Any] = {key: _array(archive, key, where) for key in archive.files}
+    names = tuple(str(n) for n in arrays.pop("class_names", np.zeros(0)).ravel().tolist())
+    unlabelled = arrays.pop("unlabelled_idx", None)
+    ends, nodes = None, None
+    for prefix in ("adj", "attr"):
+        if any(f"{prefix}_{part}" in arrays for part in _PARTS):
+            _require(arrays, prefix, where)
+            with reading(where):
+                data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in _PARTS)
+                check_rows(indptr, indices, data, shape, where, prefix)
+    if "adj_data" in arrays:
+        source, target = entries(arrays, where)
+        ends, nodes = (source, target), int(arrays["adj_shape"][0])
+        arrays = {k: v for k, v in arrays.items() if not k.startswith("adj_")}
+    if "attr_data" in arrays:
+        arrays["features"] = _sparse(arrays, where)
+        arrays = {k: v for k, v in arrays.items() if k.removeprefix("attr_") not in _PARTS}
+    elif "attr_matrix" in arrays:
+        arrays["features"] = arrays.pop("attr_matrix")
+    raw = replace(
+        from_arrays(arrays, options, where, ends, nodes, by_row=ends is not None), class_names=names
+    )
+    if unlabelled is not None and raw.labels is not None:
+        with reading(where):
+            labels = np.array(raw.labels, np.int64 if raw.labels.dtype.kind in "iu" else np.float64)
+            labels[unlabelled] = -1
+        raw = replace(raw, labels=labels)
+    return raw
+
+
+def _array(archive: Any, key: str, where: str) -> Any:
+    try:
+        return archive[key]
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise
+        raise TaamctlError(
+            f"{where}: the array {key!r} holds Python objects, which are not unpickled",
+            "save text as np.array(names, dtype=str), and leave other objects out",
+        ) from error
+
+
+def _require(arrays: dict[str, Any], prefix: str, where: str) -> None:
+    lacking = [f"{prefix}_{part}" for part in _PARTS if f"{prefix}_{part}" not in arrays]
+    if lacking:
+        raise TaamctlError(
+            f"{where}: no array called {lacking[0]}; there are: {', '.join(sorted(arrays))}",
+            f"a sparse matrix is saved as {', '.join(f'{prefix}_{part}' for part in _PARTS)}",
+        )
+
+
+def _sparse(arrays: dict[str, Any], where: str) -> Any:
+    import scipy.sparse as sp
+
+    data, indices, indptr, shape = (arrays[f"attr_{part}"] for part in _PARTS)
+    wrong = np.flatnonzero((indices < 0) | (indices >= shape[1]))
+    if len(wrong):
+        row = int(np.searchsorted(indptr, wrong[0], side="right")) - 1
+        raise TaamctlError(
+            f"{where}: feature column {indices[wrong[0]]} at row {row}, but columns run from 0 to "
+            f"{shape[1] - 1}",
+            "the file contradicts itself; write it again",
+        )
+    return sp.csr_matrix((data, indices, indptr), shape=tuple(int(s) for s in shape))

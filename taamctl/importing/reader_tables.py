@@ -1,0 +1,253 @@
+"""A node table and an edge list: CSV, TSV or Parquet, in any order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.importing import node_ids, roles
+from taamctl.importing.options import ImportOptions
+from taamctl.importing.raw_graph import RawGraph
+from taamctl.importing.tables import DELIMITERS, Table, peek, read_table
+
+_EDGES = re.compile(r"edge|link|cites|relation|arc", re.IGNORECASE)
+_NODES = re.compile(r"node|vert|feat|content|attr", re.IGNORECASE)
+
+
+def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
+    """Return what the two tables say.
+
+    Raises:
+        TaamctlError: not two tables, or no telling which is which; a column that is not there; a
+            cell that is not what it should be.
+    """
+    node_path, edge_path = which(paths, options)
+    table = node_table(node_path, options)
+    source, target, notes = edge_columns(edge_path, options)
+    chosen = roles.roles(list(table.columns), options, table.where)
+    others = roles.without_meaning(table, chosen, options)
+    if not chosen.id and options.ends != "rows":
+        found, why = node_ids.id_column(
+            table.columns,
+            others,
+            node_ids.ends_of(source, target, table.rows),
+            table.where,
+            by_name=options.ends == "ids",
+        )
+        if found:
+            same = node_ids.twins(table.columns, others, found)
+            options = replace(options, id=found, ignore=(*options.ignore, *same))
+            notes = (f"{node_path}: {found!r} is taken for the nodes' id: {why}", *notes)
+            table = node_table(node_path, options)  # its cells as text, as ids are
+    elif not options.id and options.ends != "rows":
+        node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
+    raw, rows = roles.nodes(table, options), table.rows
+    by_row = options.ends == "rows"
+    source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)
+    return replace(
+        raw,
+        source=source,
+        target=target,
+        edges_where=str(edge_path),
+        notes=(*raw.notes, *notes),
+        by_row=by_row,
+        hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_rows(u, v, rows),
+    )
+
+
+def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
+    """Return the node table and the edge list: told by the names of their columns, by those of the
+    files, or by their width.
+
+    Raises:
+        TaamctlError: not two files, or no telling.
+    """
+    cells = [peek(path, options.delimiter) for path in paths]
+    ends = [roles.edge_ends(c, options) is not None for c in cells]
+    if len(paths) == 1:
+        lacks = "no node table" if ends[0] or len(cells[0]) <= 2 else "no edge list"
+        raise TaamctlError(
+            f"{paths[0]} comes alone: there is {lacks}",
+            "name two files: a node table (id, label, features) and an edge list (source, target)",
+        )
+    if len(paths) > 2:
+        raise TaamctlError(
+            f"{len(paths)} tables are named, expected a node table and an edge list",
+            "join tables of nodes by their ids; "
+            "tasks and parts have the options --tasks and --split",
+        )
+    if sum(ends) == 1:
+        at = ends.index(True)
+        if (
+            not options.source
+            and _EDGES.search(paths[1 - at].name)
+            and _NODES.search(paths[at].name)
+        ):
+            like_ends = " and ".join(roles.edge_ends(cells[at], options) or ())
+            raise TaamctlError(
+                f"{paths[at]} is called like a node table, and its columns {like_ends} like the "
+                "ends of edges",
+                f"say which columns of {paths[1 - at]} are the ends: --source COLUMN --target "
+                "COLUMN",
+            )
+        return paths[1 - at], paths[at]
+    for told in (
+        [bool(_EDGES.search(p.name)) for p in paths],
+        [not _NODES.search(p.name) for p in paths],
+        [len(c) <= 2 for c in cells],
+    ):
+        if sum(told) == 1:
+            return paths[1 - told.index(True)], paths[told.index(True)]
+    raise TaamctlError(
+        f"no telling which of {paths[0]} and {paths[1]} is the edge list",
+        "say which columns hold the ends of an edge: --source COLUMN --target COLUMN",
+    )
+
+
+def node_table(path: Path, options: ImportOptions, features: bool = True) -> Table:
+    """Return the table of nodes, columns of features parsed as numbers where they are.
+
+    Raises:
+        TaamctlError: no header.
+    """
+
+    def numeric(names: Sequence[str]) -> Sequence[str]:
+        return roles.roles(names, options, str(path)).features if features else ()
+
+    table = read_table(
+        path, options.delimiter, lambda cells: not all(is_number(c) for c in cells), numeric
+    )
+    if not table.headed:
+        raise TaamctlError(
+            f"{path}: the first row holds numbers only, where the names of the columns are "
+            "expected",
+            "add a first line such as id,label,x0,x1",
+        )
+    (only, *others) = table.columns
+    if not others and any(d in only for d in DELIMITERS[:-1]):
+        raise TaamctlError(
+            f"{path}: one column ({only}), expected at least an id and features",
+            "name what stands between the cells, such as --delimiter ,",
+        )
+    return table
+
+
+def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return the two columns that hold the ends of the edges, as the table has them, and notes.
+
+    Raises:
+        TaamctlError: no telling which columns are the ends.
+    """
+    told = bool(options.source or options.target)
+
+    def has_header(cells: list[str]) -> bool:
+        if told or roles.edge_ends(cells, options) is not None:
+            return True
+        if len(cells) < 2:
+            raise TaamctlError(
+                f"{path}: one column ({cells[0]}), expected two ends of every edge",
+                "name what stands between the cells, such as --delimiter ';'",
+            )
+        if not all(is_number(c) for c in cells[:2]):
+            raise TaamctlError(
+                f"{path}: no telling whether the first row ({', '.join(cells[:2])}) is an edge or "
+                "the names of the columns",
+                "add a first line source,target; or name the columns with --source and --target",
+            )
+        return False
+
+    table = read_table(path, options.delimiter, has_header)
+    names = list(table.columns)
+    if told and not (options.source and options.target):
+        raise TaamctlError("--source and --target belong together", "name both columns")
+    pair = (options.source, options.target) if told else roles.edge_ends(names, options, str(path))
+    if pair is None and table.headed:
+        raise TaamctlError(
+            f"{path}: no telling which columns are the ends of an edge; there are: "
+            f"{', '.join(names[:12])}",
+            "name them with --source and --target",
+        )
+    source, target = pair or (names[0], names[1])
+    for option, name in (("source", source), ("target", target)):
+        roles.named(name, names, str(path), option)
+    left = [n for n in names if n not in (source, target)]
+    notes = (
+        (
+            f"{path}: columns of the edges not read: "
+            f"{', '.join(left[:10])}{', ...' if len(left) > 10 else ''}",
+        )
+        if left
+        else ()
+    )
+    for name in (source, target):
+        column = table.columns[name]
+        if column.ndim != 1 or column.dtype.kind not in "iufOUS":
+            raise TaamctlError(
+                f"{path}: {name!r} holds {'lists' if column.ndim > 1 else column.dtype}, expected "
+                "whole numbers or text",
+                "an end of an edge is one number or name; save the column so",
+            )
+    return table.columns[source], table.columns[target], notes
+
+
+def ends(source: Any, target: Any, where: str, have_ids: bool) -> tuple[Array, Array]:
+    """Return the ends of edges, refused where one is empty; as numbers where nodes have no names.
+
+    Raises:
+        TaamctlError: an end that is empty, or no whole number; the message names the edge.
+    """
+    import pandas as pd
+
+    made = []
+    for column in (source, target):
+        if column.dtype.kind == "O":
+            empty = next(
+                (
+                    i
+                    for i, v in enumerate(column.tolist())
+                    if v is None or v != v or not str(v).strip()
+                ),
+                None,
+            )
+            if empty is not None:
+                raise TaamctlError(
+                    f"{where}: edge {empty} is ({source[empty]}, {target[empty]}): an end is "
+                    "missing",
+                    "every edge names two nodes; mend or drop that row",
+                )
+        if column.dtype.kind in "iuf" or have_ids:
+            made.append(column)
+            continue
+        parsed = pd.to_numeric(pd.Series(column), errors="coerce").to_numpy()
+        if parsed.dtype == np.int64:
+            made.append(parsed)
+            continue
+        values = column.tolist()
+        whole = [node_ids.WHOLE.fullmatch(str(v).strip()) for v in values]
+        whole = [m if m and abs(int(m[1])) < 1 << 63 else None for m in whole]
+        if all(whole):
+            made.append(np.array([int(m[1]) for m in whole if m], np.int64))
+        else:
+            bad = whole.index(None)
+            raise TaamctlError(
+                f"{where}: edge {bad} is ({source[bad]}, {target[bad]}), which is no row of the "
+                "node table; that has no id column",
+                "name the column of the nodes' ids with --id",
+            )
+    return made[0], made[1]
+
+
+def is_number(cell: str) -> bool:
+    """Tell whether a cell is a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell  # which Python would read as a number

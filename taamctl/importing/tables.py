@@ -1,0 +1,345 @@
+"""Tables as users keep them: CSV, TSV and Parquet, read into named columns; what the columns
+mean is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.graph.raw_values import reading
+
+DELIMITERS = ("\t", ",", ";", "|", " ")
+PARQUET = (".parquet", ".pq")
+_SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
+_EMPTY = (
+    "",
+    "nan",
+    "NaN",
+    "NAN",
+    "NA",
+    "N/A",
+    "n/a",
+    "na",
+    "null",
+    "NULL",
+    "None",
+    "none",
+    "<NA>",
+    "?",
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length, by name: numbers, or objects (text).
+
+    Attributes:
+        where: the file, for messages.
+        columns: name -> [rows] or, for a column of lists, [rows, width].
+        headed: whether the names stand in the file; else they are `column 0`, `column 1`, ...
+    """
+
+    where: str
+    columns: dict[str, Array]
+    headed: bool = True
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading, decompressed where it is gzipped, whatever it is called.
+
+    Raises:
+        TaamctlError: missing, a folder, not readable, empty, or damaged.
+    """
+    require_file(path)
+    with reading(str(path)):
+        with path.open("rb") as plain:
+            magic = plain.read(2)
+        zipped = magic == b"\x1f\x8b"
+        with cast("IO[bytes]", gzip.open(path, "rb")) if zipped else path.open("rb") as stream:
+            if zipped and not stream.read(1):
+                raise TaamctlError(f"{path} is empty", "check how it was written")
+            stream.seek(0)
+            yield stream
+
+
+def require_file(path: Path) -> None:
+    """Make sure that there is a file, with something in it.
+
+    Raises:
+        TaamctlError: there is none.
+    """
+    if path.is_dir():
+        raise TaamctlError(
+            f"{path} is a folder",
+            "name the files in it; of folders, only those called raw that OGB writes are read",
+        )
+    if not path.exists():
+        raise TaamctlError(
+            f"{path} is not there", "check the spelling, and the folder that the command runs in"
+        )
+    with reading(str(path)):
+        if not path.stat().st_size:
+            raise TaamctlError(f"{path} is empty", "check how it was written")
+
+
+def read_table(
+    path: Path,
+    delimiter: str = "",
+    has_header: Callable[[list[str]], bool] = lambda cells: True,
+    numeric: Callable[[Sequence[str]], Sequence[str]] = lambda names: (),
+) -> Table:
+    """Return the columns of a text or Parquet table.
+
+    Args:
+        delimiter: what stands between cells, or its name (tab, space, ...); empty: guessed from the
+            first line.
+        has_header: tells from the first line's cells whether they are names.
+        numeric: chooses, among the names, the columns that are read as numbers where they hold
+            nothing else.
+
+    Raises:
+        TaamctlError: a broken file, rows longer than the header, a name that stands twice, no row.
+    """
+    if path.suffix.lower() in PARQUET:
+        return _parquet(path)
+    with opened(path) as stream:
+        first = stream.read(4096)
+        _refuse_binary(first, path)
+        delimiter = _SPELLED.get(delimiter, delimiter) or _guess(first)
+        stream.seek(0)
+        cells, lines, before = _first_row(stream, delimiter)
+        if not cells:
+            raise TaamctlError(f"{path} is empty: it has no row", "check how it was written")
+        headed = has_header(cells)
+        names = _header(cells) if headed else [f"column {i}" for i in range(len(cells))]
+        twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+        if twice is not None:
+            raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
+        stream.seek(0)
+        skip = (
+            lines if headed else lines - 1 if len(cells) > 1 else before
+        )  # in one column, a blank line is an empty cell
+        frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path)
+        _refuse_short(frame[names[-1]], stream, delimiter, len(names), skip, path)
+    if not len(frame):
+        raise TaamctlError(f"{path} has no row below its header", "check how it was written")
+    return Table(str(path), {name: frame[name].to_numpy() for name in names}, headed)
+
+
+def peek(path: Path, delimiter: str = "") -> list[str]:
+    """Return the cells of a table's first row: its column names, where it has them."""
+    if path.suffix.lower() in PARQUET:
+        return list(_parquet(path, rows=False).columns)
+    with opened(path) as stream:
+        first = stream.read(4096)
+        _refuse_binary(first, path)
+        stream.seek(0)
+        return _header(_first_row(stream, _SPELLED.get(delimiter, delimiter) or _guess(first))[0])
+
+
+def _header(cells: list[str]) -> list[str]:
+    """Return the cells of a header as names; a column without one is called as pandas calls it."""
+    return [c.strip() or f"Unnamed: {i}" for i, c in enumerate(cells)]
+
+
+def _refuse_short(
+    last: Any, stream: IO[bytes], delimiter: str, width: int, skip: int, path: Path
+) -> None:
+    """Refuse a row with fewer cells than the header, which the parser takes for one whose last
+    cells are empty.
+
+    Only where the last column has empty cells is the file gone through once more; between blanks
+    nothing tells the two apart.
+    """
+    if delimiter == " " or width == 1 or not (last.isna() | (last == "")).any():
+        return
+    stream.seek(0)
+    text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+    try:
+        rows = (
+            cells
+            for cells in csv.reader(islice(text, skip, None), delimiter=delimiter)
+            if len(cells) > 1 or "".join(cells).strip()
+        )
+        short = next(
+            ((row, len(cells)) for row, cells in enumerate(rows) if len(cells) < width), None
+        )
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+    finally:
+        text.detach()
+    if short is not None:
+        raise TaamctlError(
+            f"{path}: row {short[0]} has {short[1]} cells, but the header has {width}",
+            "the file is cut off, or that row is; complete it",
+        )
+
+
+def _parse(
+    stream: IO[bytes], delimiter: str, names: list[str], skip: int, numeric: set[str], path: Path
+) -> Any:
+    import pandas as pd
+
+    options: dict[str, Any] = {"sep": r"\s+"} if delimiter == " " else {"sep": delimiter}
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "error", pd.errors.ParserWarning
+        )  # rows longer than the header would lose their ends
+        warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+        try:
+            return pd.read_csv(
+                stream,
+                names=names,
+                header=None,
+                skiprows=skip,
+                index_col=False,
+                encoding="utf-8-sig",
+                comment=None,
+                dtype={n: object for n in names if n not in numeric},
+                keep_default_na=False,
+                na_values={n: list(_EMPTY) for n in numeric},
+                low_memory=False,
+                skip_blank_lines=len(names) > 1,
+                **options,
+            )
+        except pd.errors.EmptyDataError:
+            return pd.DataFrame({n: [] for n in names})
+        except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+            longer = isinstance(error, pd.errors.ParserWarning)
+            reason = (
+                "rows are longer"
+                if longer
+                else " ".join(str(error).replace("Error tokenizing data. C error:", "").split())
+            )
+            raise TaamctlError(
+                f"{path} cannot be read: {reason}; its first row has {len(names)} cells",
+                "every row has as many cells as the header; quote cells that hold the delimiter, "
+                "or name it: --delimiter ';'",
+            ) from error
+        except UnicodeDecodeError as error:
+            raise TaamctlError(
+                f"{path} is no UTF-8 text: {error.reason} at byte {error.start}", "save it as UTF-8"
+            ) from error
+
+
+def _first_row(stream: IO[bytes], delimiter: str) -> tuple[list[str], int, int]:
+    """Return the cells of the first row that is neither blank nor a comment, the lines up to its
+    end, and those of comments before it.
+    """
+    text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+    before = 0
+    try:
+        lines = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
+        for cells in lines:
+            if cells and cells[0].startswith(("#", "%")):
+                before = lines.line_num
+            elif any(c.strip() for c in cells):
+                return [c for c in cells if c or delimiter != " "], lines.line_num, before
+        return [], 0, 0
+    except UnicodeDecodeError as error:
+        raise TaamctlError(
+            f"{getattr(stream, 'name', 'the table')} is no UTF-8 text: {error.reason} at byte "
+            f"{error.start}",
+            "save it as UTF-8",
+        ) from error
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+    finally:
+        text.detach()
+
+
+def _guess(first: bytes) -> str:
+    """Return the delimiter of a table: of those that the first line that counts has, the first
+    of the list.
+    """
+    for line in first.decode("utf-8-sig", "replace").splitlines():
+        if line.strip() and not line.startswith(("#", "%")):
+            outside = "".join(
+                part for i, part in enumerate(line.split('"')) if i % 2 == 0
+            )  # not in quoted cells
+            return next((d for d in DELIMITERS if d in outside.strip(" ")), ",")
+    return ","
+
+
+def _refuse_binary(first: bytes, path: Path) -> None:
+    """Refuse what is no text: spreadsheets, archives, UTF-16."""
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise TaamctlError(
+            f"{path} is UTF-16 text, expected UTF-8",
+            "save it as UTF-8, in spreadsheets `CSV UTF-8`",
+        )
+    if first.startswith(b"PK") or b"\0" in first:
+        raise TaamctlError(
+            f"{path} is no text table",
+            "save spreadsheets as CSV; unpack archives; --format names another format",
+        )
+
+
+def _parquet(path: Path, rows: bool = True) -> Table:
+    require_file(path)
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise TaamctlError(
+            f"reading {path} needs the package pyarrow, which is missing",
+            "pip install 'taamctl[parquet]', or save the table as CSV",
+        ) from error
+    with reading(str(path)):
+        table = (
+            pyarrow.parquet.read_table(path)
+            if rows
+            else pyarrow.parquet.read_schema(path).empty_table()
+        )
+        twice = next(
+            (n for i, n in enumerate(table.column_names) if n in table.column_names[:i]), None
+        )
+        if twice is not None:
+            raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
+        columns = {name: _column(path, name, table.column(name)) for name in table.column_names}
+    if rows and not table.num_rows:
+        raise TaamctlError(f"{path} has no row", "check how it was written")
+    return Table(str(path), columns)
+
+
+def _column(path: Path, name: str, column: Any) -> Array:
+    """Return a column of an Arrow table; lists of equal length become rows of a matrix."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        rows = column.to_pylist()
+        width = {None if r is None else len(r) for r in rows}
+        if rows and (len(width) != 1 or None in width):
+            raise TaamctlError(
+                f"{path}: the lists in column {name!r} have different lengths",
+                "a column of lists holds equally many numbers in every row",
+            )
+        return np.array(rows)
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    elif pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif pa.types.is_integer(kind) and column.null_count:
+        return np.array(
+            [float("nan") if v is None else v for v in column.to_pylist()], object
+        )  # as floats, large ids would collide
+    return np.array(column.to_numpy())

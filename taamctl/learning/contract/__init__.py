@@ -1,0 +1,1 @@
+"""What a method is, and how one is trained over a stream."""

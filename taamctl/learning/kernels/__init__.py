@@ -1,0 +1,1 @@
+"""Numerical parts that methods are made of."""

@@ -1,0 +1,178 @@
+"""Synthetic rows that stand for a class: by matching gradients (DeLoMe) or feature distributions
+(CaT, PUMA).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from taamctl.core.progress import Progress
+from taamctl.learning.kernels.adam import Adam
+from taamctl.models import initialise
+
+Net = tuple[torch.Tensor, torch.Tensor]
+
+
+def net_gradients(
+    net: Net, x: torch.Tensor, column: int, kind: str
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the gradients of a class's mean loss for W1 and W2 of f = W2 ReLU(W1 x), written as
+    products of x.
+
+    delta = softmax(f) - onehot (`ce`) or -onehot (`raw_nll`: the negative log-likelihood function
+    applied to raw logits). Being plain products, they are differentiated once, not twice, to move
+    x.
+
+    Args:
+        net: W1 [H, F], W2 [C, H]. x: [m, F]. column: the class.
+    """
+    w1, w2 = net
+    z = x @ w1.T
+    a = functional.relu(z)
+    if kind == "ce":
+        delta = torch.softmax(a @ w2.T, dim=1)
+        delta = delta - functional.one_hot(
+            torch.full((len(x),), column, device=x.device), w2.shape[0]
+        )
+        return ((delta @ w2) * (z > 0)).T @ x / len(x), delta.T @ a / len(x)
+    inner = (z > 0).to(x.dtype) * -w2[column]
+    second = torch.zeros_like(w2)
+    second[column] = -a.mean(0)
+    return inner.T @ x / len(x), second
+
+
+def match_gradients(
+    real: Sequence[torch.Tensor],
+    synthetic: Sequence[torch.Tensor],
+    columns: Sequence[int],
+    num_classes: int,
+    hidden: int,
+    kind: str,
+    iterations: int,
+    lr: float,
+    generator: torch.Generator,
+    progress: Progress,
+) -> None:
+    """Move synthetic rows, in place, so that a fresh random net's gradients on them equal those on
+    the real rows.
+
+    Every iteration draws a net and takes one Adam step on sum_c (m_c / max m) |g_s - g_r|^2; nets
+    are never trained.
+
+    Args:
+        real: per class, [N_c, F]. synthetic: per class, [m_c, F]. columns: per class, its output.
+        num_classes: outputs of the nets. kind: `ce` or `raw_nll`.
+
+    Source: DeLoMe (2024), after gradient matching by Zhao et al. (2021).
+    """
+    rows = [s.requires_grad_() for s in synthetic]
+    optimiser = Adam(rows, lr=lr)
+    largest = max(len(s) for s in rows)
+    device = rows[0].device
+    for _ in range(iterations):
+        net = (
+            initialise.linear(hidden, rows[0].shape[1], generator).to(device),
+            initialise.linear(num_classes, hidden, generator).to(device),
+        )
+        total = torch.zeros((), device=device)
+        for x, s, column in zip(real, rows, columns, strict=True):
+            with torch.no_grad():
+                wanted = net_gradients(net, x, column, kind)
+            gap = sum(
+                ((a - b) ** 2).sum()
+                for a, b in zip(net_gradients(net, s, column, kind), wanted, strict=True)
+            )
+            total = total + len(s) / largest * gap
+        optimiser.zero_grad()
+        total.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        progress.advance()
+    for s in rows:
+        s.requires_grad_(False)
+
+
+def match_means(
+    real: Sequence[torch.Tensor],
+    synthetic: Sequence[torch.Tensor],
+    width: int,
+    encoders: int,
+    updates: int,
+    lr: float,
+    persist: bool,
+    generator: np.random.Generator,
+    progress: Progress,
+) -> None:
+    """Move synthetic rows, in place, so that random encoders give them the class means of the real
+    rows.
+
+    sum_c |mean phi(H_c) - mean phi(X_c)|^2 with phi(h) = ReLU(W h) / |ReLU(W h)|, a new W per
+    encoder.
+
+    Args:
+        real: per class, [N_c, F]. synthetic: per class, [m_c, F].
+        width: rows of W. encoders: how many W. updates: Adam steps per encoder.
+        persist: keep Adam's moments over encoders (CaT) or start anew with each (PUMA).
+
+    Source: Liu et al., CaT (2023) and PUMA (2025), after distribution matching by Zhao and Bilen
+    (2023).
+    """
+    rows = [s.requires_grad_() for s in synthetic]
+    optimiser = Adam(rows, lr=lr)
+    whole, sizes = torch.cat(list(real)), [len(x) for x in real]
+    for _ in range(encoders):
+        w = _draw_encoder(width, whole.shape[1], generator).to(whole.device)
+        with torch.no_grad():
+            wanted = _class_means(w, whole, sizes)
+        if not persist:
+            optimiser = Adam(rows, lr=lr)
+        for _ in range(updates):
+            made = torch.split(_encode(w, torch.cat(rows)), [len(s) for s in rows])
+            gap = sum(
+                (((a.mean(0) - b) ** 2).sum() for a, b in zip(made, wanted, strict=True)),
+                torch.zeros((), device=whole.device),
+            )
+            optimiser.zero_grad()
+            gap.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+        progress.advance()
+    for s in rows:
+        s.requires_grad_(False)
+
+
+def _draw_encoder(width: int, num_features: int, generator: np.random.Generator) -> torch.Tensor:
+    """Return U(+-1/sqrt(F)) of [width, F] float32.
+
+    NumPy draws it several times faster than torch, and this runs thousands of times.
+    """
+    drawn = torch.from_numpy(generator.random((width, num_features), dtype=np.float32))
+    return drawn.sub_(0.5).mul_(2 * num_features**-0.5)
+
+
+def _class_means(w: torch.Tensor, h: torch.Tensor, sizes: list[int]) -> list[torch.Tensor]:
+    """Return every class's mean of phi; E^T (1 / |E|) is the sum of normalised rows without
+    writing them.
+    """
+    e = torch.mm(h, w.T).relu_()
+    scale = 1 / e.norm(dim=1).clamp(min=1e-12)
+    return [
+        a.T @ s / n
+        for a, s, n in zip(torch.split(e, sizes), torch.split(scale, sizes), sizes, strict=True)
+    ]
+
+
+def _encode(w: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
+    return functional.normalize(functional.relu(functional.linear(h, w)), dim=1)
+
+
+def start_rows(
+    rows: torch.Tensor,
+    count: int,
+    generator: torch.Generator,
+    raw: Callable[[torch.Tensor], torch.Tensor],
+) -> torch.Tensor:
+    """Return [count, F] raw features of random nodes of a class, without replacement."""
+    return raw(rows[torch.randperm(len(rows), generator=generator)[:count].to(rows.device)])

@@ -1,0 +1,85 @@
+"""The training loop that all gradient-trained methods share: Adam, a fixed number of epochs,
+full batch or node batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from taamctl.core.progress import Progress
+from taamctl.core.types import Array
+from taamctl.learning.contract.train_params import TrainParams
+from taamctl.learning.kernels.adam import Adam
+
+Loss = Callable[[torch.Tensor | None], torch.Tensor]
+
+
+def adam(parameters: Sequence[torch.Tensor], train: TrainParams) -> Adam:
+    """Return Adam as the `train` section has it."""
+    return Adam(parameters, train.lr, train.weight_decay)
+
+
+def batched(num_rows: int, train: TrainParams) -> bool:
+    """Tell whether an epoch has several steps."""
+    return 0 < train.node_batch < num_rows
+
+
+def fit(
+    optimiser: Adam,
+    loss: Loss,
+    num_rows: int,
+    train: TrainParams,
+    generator: torch.Generator,
+    progress: Progress,
+    device: torch.device,
+    adjust: Callable[[], None] | None = None,
+) -> Array:
+    """Minimise `loss` for `train.epochs` epochs and return the mean loss of each, [epochs] float32.
+
+    Args:
+        loss: takes the rows of a batch ([B] int64 on `device`), or None for all of them.
+        num_rows: training rows N.
+        generator: CPU generator of the batch order.
+        adjust: called between the backward pass and the step; it may change the gradients.
+    """
+    history: list[torch.Tensor] = []
+    for _ in range(train.epochs):
+        batches: Sequence[torch.Tensor | None] = [None]
+        if batched(num_rows, train):
+            order = torch.randperm(num_rows, generator=generator).to(device)
+            batches = order.split(train.node_batch)  # type: ignore[no-untyped-call]
+        total = torch.zeros((), device=device)
+        for rows in batches:
+            optimiser.zero_grad()
+            value = loss(rows)
+            value.backward()  # type: ignore[no-untyped-call]
+            if adjust is not None:
+                adjust()
+            optimiser.step()
+            total += value.detach() * (num_rows if rows is None else len(rows))
+        history.append(total / num_rows)
+        progress.advance()
+    return np.asarray(torch.stack(history).cpu().numpy(), np.float32)
+
+
+def optimiser_state(optimiser: Adam) -> dict[str, Array]:
+    """Return Adam's moments and step counts as arrays, `adam/<parameter>/<name>`."""
+    return {
+        f"adam/{index}/{name}": np.array(value.cpu().numpy())
+        for index, values in optimiser.state.items()
+        for name, value in values.items()
+    }
+
+
+def restore_optimiser(optimiser: Adam, arrays: dict[str, Array]) -> None:
+    """Install what `optimiser_state` returned."""
+    optimiser.state = {}
+    for key, array in arrays.items():
+        _, index, name = key.split("/")
+        device = "cpu" if name == "step" else optimiser.parameters[int(index)].device
+        optimiser.state.setdefault(int(index), {})[name] = torch.from_numpy(np.array(array)).to(
+            device
+        )

@@ -1,0 +1,195 @@
+"""Closed-form ridge regression on node profiles, learned from sums alone: no datum is kept, and the
+order of tasks is without meaning.
+
+A node's profile is the sum of some of its hop features S^j X, each scaled to length 1; a node is
+also learned from each of these hops alone, because at test time a neighbourhood may hold other
+tasks' nodes, which it never does in training. With row weights 1 / N_c every class weighs the same
+whenever it arrives. Source: ridge as in ACIL (2022) and AL-GNN (2025); mixed hops, views and the
+choice of the ridge from the sums are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+from taamctl.core.seeding import torch_generator
+from taamctl.learning.contract.train_params import RidgeParams
+
+Hops = Mapping[int, torch.Tensor]
+GRID = 10.0 ** torch.linspace(
+    -2, 1, 13, dtype=torch.float64
+)  # ridges that generalised cross-validation chooses from
+ROWS = 8192  # profiles that are in memory at once
+
+
+@dataclass(frozen=True)
+class Lift:
+    """What turns a weighted sum of hops [N, F] into a profile [N, P].
+
+    Attributes:
+        matrix: [F, P - F] float32 of random ReLU features that stand beside the sum, or [F, P] of a
+            projection.
+        projects: which of the two.
+    """
+
+    matrix: torch.Tensor
+    projects: bool
+
+    @staticmethod
+    def draw(num_features: int, params: RidgeParams, seed: int) -> Lift:
+        """Draw the matrix of a seed; it is the same for all tasks."""
+        width = params.profile_width(num_features)
+        projects = width < num_features
+        columns = width if projects else width - num_features
+        return Lift(
+            torch.randn(num_features, columns, generator=torch_generator(seed, "ridge")), projects
+        )
+
+    def profile(self, hops: Hops, weights: Mapping[int, float]) -> torch.Tensor:
+        """Return profiles, [N, P] float32: the sum of w_j S^j X / |S^j X| over the given hops,
+        scaled to length 1, lifted.
+        """
+        z = _unit(torch.stack([w * _unit(hops[j]) for j, w in sorted(weights.items())]).sum(0))
+        if self.projects:
+            return _unit(z @ self.matrix.to(z.device))
+        return (
+            torch.cat([z, _unit(torch.relu(z @ self.matrix.to(z.device)))], 1)
+            if self.matrix.shape[1]
+            else z
+        )
+
+
+@dataclass(frozen=True)
+class Sums:
+    """All that is kept of training nodes.
+
+    Attributes:
+        gram: [P, P] float64, sum of w_v phi_v phi_v^T, w_v = 1 / N_c, mean over views.
+        cross: [P, C] float64, sum of w_v phi_v per class.
+        nodes: how many training nodes.
+    """
+
+    gram: torch.Tensor
+    cross: torch.Tensor
+    nodes: int
+
+    def joined(self, other: Sums) -> Sums:
+        """Return the sums of both, the other's classes after these."""
+        return Sums(
+            self.gram + other.gram,
+            torch.cat([self.cross, other.cross], 1),
+            self.nodes + other.nodes,
+        )
+
+
+def collect(hops: Hops, y: torch.Tensor, classes: int, lift: Lift, params: RidgeParams) -> Sums:
+    """Return the sums over one task's training nodes.
+
+    Args:
+        hops: j -> S^j X, [N, F] float32.
+        y: [N] int64 in 0..classes-1.
+    """
+    counts = torch.bincount(y, minlength=classes).double().clamp(min=1)
+    weights = (1 / counts)[y].float()
+    wanted = [
+        params.hops,
+        *({j: 1.0} for j in sorted(params.hops) if params.views and len(params.hops) > 1),
+    ]
+    width = params.profile_width(next(iter(hops.values())).shape[1])
+    gram = torch.zeros(width, width, dtype=torch.float64)
+    cross = torch.zeros(classes, width, dtype=torch.float64)
+    for low in range(0, len(y), ROWS):
+        block = {j: x[low : low + ROWS] for j, x in hops.items()}
+        for view in wanted:
+            phi = lift.profile(block, view)
+            weighted = phi * weights[low : low + ROWS, None]
+            gram += (weighted.T @ phi).double().cpu()
+            cross.index_add_(0, y[low : low + ROWS].cpu(), weighted.double().cpu())
+    gram = (gram + gram.T) / 2  # a float32 product is symmetric to rounding only
+    return Sums(gram / len(wanted), cross.T / len(wanted), len(y))
+
+
+def solve(sums: Sums, params: RidgeParams) -> tuple[torch.Tensor, float]:
+    """Return W = (G + r D)^-1 Q as [P, C] float32, and the ridge r.
+
+    D is diagonal: the mean square of every feature to the power `exponent`, scaled to the mean of
+    G's diagonal. Generalised cross-validation needs the sums only: GCV(r) = RSS(r) / (1 - df(r) /
+    N)^2, with RSS = C - 2 tr(W^T Q) + tr(W^T G W) because the weighted targets have C unit masses,
+    and df = tr(G (G + r D)^-1). Source: Golub, Heath, Wahba (1979).
+    """
+    diagonal = sums.gram.diagonal().clamp(min=1e-12)
+    penalty = diagonal**params.exponent
+    root = (penalty * (diagonal.mean() / penalty.mean())).rsqrt()
+    values, vectors = torch.linalg.eigh(root[:, None] * sums.gram * root)
+    values = values.clamp(min=0)
+    turned = vectors.T @ (root[:, None] * sums.cross)
+    ridge = (
+        params.ridge
+        if params.ridge is not None
+        else _by_cross_validation(values, turned, sums.nodes)
+    )
+    return (
+        root[:, None] * (vectors @ (turned / (values + ridge)[:, None]))
+    ).float().contiguous(), ridge
+
+
+def _by_cross_validation(values: torch.Tensor, turned: torch.Tensor, nodes: int) -> float:
+    squares, classes = (turned**2).sum(1), turned.shape[1]
+    shrunk = values[None] + GRID[:, None]
+    residual = classes - 2 * (squares / shrunk).sum(1) + (values * squares / shrunk**2).sum(1)
+    freedom = 1 - (values / shrunk).sum(1) / nodes
+    scores = torch.where(freedom > 0, residual.clamp(min=0) / freedom**2, torch.inf)
+    return float(GRID[int(scores.argmin())])
+
+
+def memory_words(
+    num_features: int, num_classes: int, params: RidgeParams, rank: int | None = None
+) -> int:
+    """Return the float32-sized words of the sums, the Gram matrix counted by its half, or by
+    what `squeeze` keeps of it.
+    """
+    width = params.profile_width(num_features)
+    gram = width * (width + 1) // 2 if rank is None else width * (min(rank, width) + 1)
+    return gram + width * num_classes
+
+
+def squeeze(gram: torch.Tensor, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what is kept of a Gram matrix in little memory: G ~ B B^T + diag(d), B [P, rank] its
+    leading directions, d >= 0.
+
+    The diagonal is exact; with rank 0 it is all that is kept. Squeezed after every task, G depends
+    a little on the order of tasks.
+    """
+    values, vectors = torch.linalg.eigh(gram)
+    keep = torch.arange(len(values) - 1, max(-1, len(values) - 1 - rank), -1)
+    factors = vectors[:, keep] * values[keep].clamp(min=0).sqrt()
+    return factors, (gram.diagonal() - (factors**2).sum(1)).clamp(min=0)
+
+
+def unsqueeze(factors: torch.Tensor, diagonal: torch.Tensor) -> torch.Tensor:
+    """Return B B^T + diag(d), [P, P]."""
+    return factors @ factors.T + torch.diag(diagonal)
+
+
+def pack(gram: torch.Tensor) -> torch.Tensor:
+    """Return the upper half of a symmetric matrix, row by row, [P (P + 1) / 2]."""
+    rows, columns = torch.triu_indices(*gram.shape)
+    half: torch.Tensor = gram[rows, columns]
+    return half
+
+
+def unpack(packed: torch.Tensor, width: int) -> torch.Tensor:
+    """Return the symmetric matrix whose upper half `pack` returned."""
+    rows, columns = torch.triu_indices(width, width)
+    gram = torch.empty(width, width, dtype=packed.dtype)
+    gram[rows, columns] = packed
+    gram[columns, rows] = packed
+    return gram
+
+
+def _unit(x: torch.Tensor) -> torch.Tensor:
+    """Return rows scaled to length 1; a zero row stays zero."""
+    return torch.nn.functional.normalize(x, dim=1)

@@ -1,0 +1,1 @@
+"""Which task does a query belong to?"""

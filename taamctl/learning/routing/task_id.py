@@ -1,0 +1,147 @@
+"""Task-ID inference: a graph's profile is compared with one prototype per task seen so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.learning.contract.train_params import InferParams
+
+Means = Sequence[
+    tuple[Array, Array] | None
+]  # per graph: hop means [J, F] and LS means [2, F]; None without a node
+
+
+def amp_weights(hop: int, alpha: float) -> Array:
+    """Return the weights of mean(S^j X), j = 0..hop, in the mean of AMP level `hop`.
+
+    Z^0 = X, Z^i = (1 - alpha) S Z^(i-1) + alpha X, hence Z^i = (1 - alpha)^i S^i X + alpha
+    sum_{j<i} (1 - alpha)^j S^j X. Source: TAAM (2026), Algorithm 1, Eqs. 4-6.
+    """
+    powers = (1 - alpha) ** np.arange(hop + 1, dtype=np.float64)
+    weights = alpha * powers
+    weights[hop] = powers[hop]
+    return weights
+
+
+def profile(hop_mean: Array, ls_mean: Array, params: InferParams) -> Array:
+    """Return one graph's profile as a float64 vector.
+
+    Args:
+        hop_mean: [J, F] means of S^j X. ls_mean: [2, F], with and without the trailing D^-1/2.
+
+    Raises:
+        TaamctlError: a hop is asked for beyond what `precompute` stored.
+    """
+    if params.profile == "mean":
+        return np.asarray(hop_mean[0], np.float64)
+    if params.profile == "ls":
+        return np.asarray(ls_mean[0 if params.ls_trailing_norm else 1], np.float64)
+    if max(params.hops) >= len(hop_mean):
+        raise TaamctlError(
+            f"infer.hops asks for hop {max(params.hops)}, precompute stored hops up to "
+            f"{len(hop_mean) - 1}",
+            f"set precompute.max_hop to {max(params.hops)} or more",
+        )
+    blocks = [
+        w * (amp_weights(hop, params.alpha) @ hop_mean[: hop + 1].astype(np.float64))
+        for hop, w in sorted(params.hops.items())
+    ]
+    return np.concatenate(blocks)
+
+
+def profiles(means: Means, params: InferParams) -> Array:
+    """Return the profiles of T graphs as [T, D] float64; NaN for a graph without a node (None)."""
+    made = [None if m is None else profile(*m, params) for m in means]
+    width = next(len(p) for p in made if p is not None) if any(p is not None for p in made) else 1
+    return np.stack([np.full(width, np.nan) if p is None else p for p in made])
+
+
+def similarity(query: Array, prototypes: Array, metric: str) -> Array:
+    """Return the similarity of a profile [D] to prototypes [K, D]: cosine, or minus the
+    Euclidean distance.
+    """
+    if metric == "euclid":
+        return np.asarray(-np.linalg.norm(prototypes - query, axis=1))
+    norms = np.linalg.norm(prototypes, axis=1) * np.linalg.norm(query)
+    return np.asarray(
+        np.divide(prototypes @ query, norms, out=np.full(len(prototypes), -1.0), where=norms > 0)
+    )
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """All task-ID decisions of a stream.
+
+    Attributes:
+        choice: [T, T] int64; row t, column j: task chosen at stage t for task j's query graph, -1
+            where j > t.
+        similarity: [T, T, T] float32; NaN where not compared.
+        margin: [T, T] float32; best minus second best, NaN with one candidate.
+    """
+
+    choice: Array
+    similarity: Array
+    margin: Array
+
+
+def decide(queries: Array, prototypes: Array, metric: str) -> Decisions:
+    """Decide every (stage, task): stage t compares with the prototypes of tasks 0..t; the lowest
+    task wins a tie.
+
+    Args:
+        queries: [T, D] profiles of the query graphs; NaN rows (no node) get no decision.
+        prototypes: [T, D] profiles of the training parts.
+    """
+    t = len(prototypes)
+    choice, margin = np.full((t, t), -1, np.int64), np.full((t, t), np.nan, np.float32)
+    scores = np.full((t, t, t), np.nan, np.float32)
+    for j in range(t):
+        if np.isnan(queries[j]).any():
+            continue
+        whole = similarity(queries[j], prototypes, metric)
+        for stage in range(j, t):
+            seen = whole[: stage + 1]
+            scores[stage, j, : stage + 1] = seen
+            choice[stage, j] = int(seen.argmax())
+            if stage:
+                second, first = np.partition(seen, -2)[-2:]
+                margin[stage, j] = first - second
+    return Decisions(choice, scores, margin)
+
+
+GRID = (("amp", "cosine"), ("amp", "euclid"), ("ls", "cosine"), ("ls", "euclid"))
+
+
+def grid(queries: Means, prototypes: Means, params: InferParams) -> Array:
+    """Return the share of right decisions after the last task for every profile and metric of
+    `GRID`, [4] float64.
+
+    It depends on the features alone, not on any method: what of a difference is the profile's, and
+    what the metric's.
+
+    Args:
+        queries, prototypes: means of the query graphs and of the training parts.
+    """
+    out = []
+    for kind, metric in GRID:
+        chosen = replace(params, profile=kind, metric=metric)
+        stored = min((len(m[0]) for m in (*queries, *prototypes) if m is not None), default=0)
+        if kind == "amp" and max(params.hops) >= stored:
+            out.append(np.nan)  # hops that this inference does not use were not stored
+            continue
+        last = decide(profiles(queries, chosen), profiles(prototypes, chosen), metric).choice[-1]
+        made = last >= 0
+        out.append(float((last == np.arange(len(last)))[made].mean()) if made.any() else np.nan)
+    return np.array(out)
+
+
+def given(num_tasks: int) -> Decisions:
+    """Return the decisions of a method that is told the task: always the true one."""
+    choice = np.where(np.tri(num_tasks, dtype=bool), np.arange(num_tasks), -1).astype(np.int64)
+    empty = np.full((num_tasks, num_tasks), np.nan, np.float32)
+    return Decisions(choice, np.full((num_tasks,) * 3, np.nan, np.float32), empty)

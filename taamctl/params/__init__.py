@@ -1,0 +1,1 @@
+"""params.yaml: read, checked, and bound to typed sections."""

@@ -1,0 +1,514 @@
+"""Methods against each other over class orders, splits and seeds: the comparison as JSON, Markdown,
+CSV and terminal rows.
+
+Per cent appears only in what is rendered. Every table carries what a pair is, which test was made,
+and what it cannot say.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import SCOPES
+from taamctl.evaluation import statistics
+from taamctl.report.render import percent
+from taamctl.store import atomic_files
+
+Row = Mapping[str, Any]
+NATURAL = "natural"
+COLUMNS = (
+    "dataset",
+    "method",
+    "AA %",
+    "95 % interval",
+    "AF %",
+    "rank",
+    "minus best",
+    "scope",
+    "verdict",
+)
+FIELDS = (
+    "dataset",
+    "method",
+    "profile",
+    "scope",
+    "pairs",
+    "aa",
+    "aa_low",
+    "aa_high",
+    "af",
+    "rank",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "tested_pairs",
+    "p",
+    "p_holm",
+    "verdict",
+    "text",
+)
+TESTED = (
+    "difference",
+    "difference_low",
+    "difference_high",
+    "tested_pairs",
+    "p",
+    "p_holm",
+)  # what the best has not: it faces nobody
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One class order with one split: `natural` or the seed of the permutation, and the seed of
+    the split.
+    """
+
+    order: str
+    split: int
+
+    @property
+    def folder(self) -> str:
+        """Return the name of the cell's output tree."""
+        return f"order-{self.order}_split-{self.split}"
+
+    @property
+    def label(self) -> str:
+        """Return the cell in words."""
+        return f"order {self.order}, split {self.split}"
+
+
+Found = Sequence[
+    tuple[Cell, Row]
+]  # every run of the comparison: its cell and its row of `collect.run_row`
+
+
+def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
+    """Return the whole comparison, accuracies as fractions.
+
+    Args:
+        found: the rows of a full grid: every cell with every data set, method and seed.
+        scope: the logit scope to compare in; None takes every method's own.
+
+    Raises:
+        TaamctlError: a run without AA.
+    """
+    runs = [_run(cell, row, scope) for cell, row in found]
+    names = {
+        key: list(dict.fromkeys(run[key] for run in runs))
+        for key in ("dataset", "method", "order", "split", "seed")
+    }
+    blocks = len({cell for cell, _ in found})
+    datasets = [
+        _dataset([run for run in runs if run["dataset"] == name], blocks > 1)
+        for name in names["dataset"]
+    ]
+    over_blocks: dict[str, list[float]] = {m: [] for m in names["method"]}
+    for name in names["dataset"]:
+        for method, scores in _scores(
+            [run for run in runs if run["dataset"] == name], by_block=True
+        ).items():
+            over_blocks[method] += scores.values()
+    ranks = statistics.average_ranks(over_blocks)
+    overall = [
+        {"method": m, "mean_rank": ranks[m], "blocks": len(over_blocks[m])}
+        for m in sorted(ranks, key=lambda m: (ranks[m], m))
+    ]
+    result = {
+        "metric": "aa",
+        "level": statistics.LEVEL,
+        "scope": scope or "own",
+        "pair": "block" if blocks > 1 else "seed",
+        "orders": names["order"],
+        "splits": names["split"],
+        "seeds": names["seed"],
+        "datasets": datasets,
+        "overall": overall,
+        "runs": runs,
+    }
+    return {**result, "conditions": conditions(result, [row for _, row in found], _flags(found))}
+
+
+def _run(cell: Cell, row: Row, scope: str | None) -> dict[str, Any]:
+    aa, af = (
+        (row["aa"], row["af"])
+        if scope is None
+        else (row["aa_by_scope"][scope], row["af_by_scope"][scope])
+    )
+    if aa is None:
+        raise TaamctlError(
+            f"{row['dataset']} {row['method']} seed {row['seed']} ({cell.label}) has no AA",
+            "leave out that data set or that method",
+        )
+    return {
+        "order": cell.order,
+        "split": cell.split,
+        "block": cell.label,
+        "aa": aa,
+        "af": af,
+        "scope": scope or row["scope"],
+        **{
+            key: row[key]
+            for key in ("dataset", "method", "profile", "seed", "aa_by_scope", "sha256")
+        },
+    }
+
+
+def _scores(runs: Sequence[Row], *, by_block: bool, of: str = "aa") -> dict[str, dict[str, Any]]:
+    """Return per method the score of every pair: a block with its seeds averaged, or a seed;
+    None where it is not defined.
+    """
+    out: dict[str, dict[str, list[Any]]] = {}
+    for run in runs:
+        out.setdefault(run["method"], {}).setdefault(
+            run["block"] if by_block else f"seed {run['seed']}", []
+        ).append(run[of])
+    return {
+        method: {pair: _mean(values) for pair, values in pairs.items()}
+        for method, pairs in out.items()
+    }
+
+
+def _mean(values: Sequence[Any]) -> float | None:
+    return None if any(v is None for v in values) else sum(values) / len(values)
+
+
+def _dataset(runs: Sequence[Row], by_block: bool) -> dict[str, Any]:
+    scores, af = (_scores(runs, by_block=by_block, of=key) for key in ("aa", "af"))
+    pairs = list(next(iter(scores.values())))
+    values = {method: [scores[method][pair] for pair in pairs] for method in scores}
+    comparisons = statistics.all_pairs(values, seeds_are_pairs=not by_block)
+    fewest = statistics.fewest_pairs(len(comparisons))
+    ordered = statistics.standings(values, comparisons)
+    methods = []
+    for s in ordered:
+        own = [run for run in runs if run["method"] == s.method]
+        against = s.against_best
+        tested = (
+            (None,) * len(TESTED)
+            if against is None
+            else (*astuple(against.difference), against.pairs, against.p, against.p_holm)
+        )
+        methods.append(
+            {
+                "dataset": own[0]["dataset"],
+                "method": s.method,
+                "profile": own[0]["profile"],
+                "scope": own[0]["scope"],
+                "pairs": len(pairs),
+                "aa": s.score.mean,
+                "aa_low": s.score.low,
+                "aa_high": s.score.high,
+                "af": _mean(list(af[s.method].values())),
+                "rank": s.rank,
+                **dict(zip(TESTED, tested, strict=True)),
+                "verdict": s.verdict,
+                "text": verdict(s, len(pairs), fewest),
+                "aa_by_scope": {k: _mean([run["aa_by_scope"][k] for run in own]) for k in SCOPES},
+            }
+        )
+    out: dict[str, Any] = atomic_files.strict(
+        {
+            "dataset": runs[0]["dataset"],
+            "pairs": pairs,
+            "fewest_pairs": fewest,
+            "methods": methods,
+            "top_group": statistics.top_group(ordered),
+            "comparisons": [asdict(c) for c in comparisons],
+        }
+    )
+    return out
+
+
+def verdict(standing: statistics.Standing, pairs: int, fewest: int) -> str:
+    """Return a method's verdict in words; what cannot be told apart is called so, with the reason.
+
+    Args:
+        pairs: how many pairs there are. fewest: how many could tell, at the least.
+    """
+    against = standing.against_best
+    if against is None:
+        return "best"
+    if standing.verdict == "worse":
+        return f"worse, {p_text(against.p_holm)} (Holm)"
+    if against.difference.low == against.difference.high == 0:
+        return "not distinguishable: equal in every pair"
+    if against.pairs < pairs:
+        return (
+            f"not distinguishable: neither depends on the seed, so {pairs} seeds are 1 pair "
+            f"({fewest} is the fewest)"
+        )
+    if pairs < fewest:
+        return (
+            f"not distinguishable: {pairs} {'pair is' if pairs == 1 else 'pairs are'} too few "
+            f"({fewest} is the fewest)"
+        )
+    return f"not distinguishable, {p_text(against.p_holm)} (Holm)"
+
+
+def too_few(cells: int, methods: int, seeds: int) -> str:
+    """Return what to say before the work where no outcome could tell the methods apart, and what
+    would; empty where one could.
+
+    Args:
+        cells: how many (class order, split) are to be run. methods, seeds: how many of each.
+    """
+    pairs, fewest = (
+        cells if cells > 1 else seeds,
+        statistics.fewest_pairs(methods * (methods - 1) // 2),
+    )
+    if pairs >= fewest:
+        return ""
+    more = "--order or --split" if cells > 1 else "--order, --split or --seed"
+    return (
+        f"{pairs} {'pair is' if pairs == 1 else 'pairs are'} too few to tell {methods} methods "
+        f"apart, whatever comes out ({fewest} is the fewest): name more {more}"
+    )
+
+
+def p_text(p: float) -> str:
+    """Return `p = 0.03`, never rounded across the level of the test."""
+    if p < 0.001:
+        return "p < 0.001"
+    digits = 2 if (round(p, 2) < statistics.LEVEL) == (p < statistics.LEVEL) and p >= 0.01 else 3
+    return f"p = {p:.{digits}f}"
+
+
+def conditions(result: Mapping[str, Any], rows: Sequence[Row], flags: Sequence[str]) -> list[str]:
+    """Return the sentences below the table: what the numbers mean, what a pair is, which test
+    was made.
+    """
+    facts = {
+        key: "/".join(sorted({str(r[key]) for r in rows}))
+        for key in ("part", "averaging", "protocol", "unit")
+    }
+    parts = sorted(
+        {r["split"].partition(", ")[0] for r in rows}
+    )  # the rest, order and seed, is in the cells
+    lines = [
+        f"Per cent on the {facts['part']} part; {facts['averaging']} accuracy; {facts['protocol']} "
+        f"protocol; one task-ID decision per {facts['unit']}.",
+        _scope_line(result),
+    ]
+    if any(r["task_id_kind"] == "inferred" for r in rows):
+        lines.append(
+            "Every query graph holds one task's nodes, which is what makes a graph-level task ID "
+            "easy."
+        )
+    lines.append(
+        f"Split: {', '.join(parts)}. Class orders: {_listed(result['orders'])}; split seeds: "
+        f"{_listed(result['splits'])}; seeds: {_listed(result['seeds'])}."
+    )
+    lines += [*_pair_lines(result), *_test_lines(result)]
+    if any(
+        m["af"] is None or m["aa_low"] is None for d in result["datasets"] for m in d["methods"]
+    ):
+        lines.append(
+            "– : not defined (an interval of one pair; forgetting of a method trained only at the "
+            "last stage)."
+        )
+    return lines + list(flags)
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _scope_line(result: Mapping[str, Any]) -> str:
+    scopes = sorted({m["scope"] for d in result["datasets"] for m in d["methods"]})
+    if result["scope"] != "own" or len(scopes) == 1:
+        return f"Logit scope of every row: {scopes[0]}."
+    return (
+        f"The rows' scopes differ ({', '.join(scopes)}): a narrower scope is an easier task, so a "
+        "verdict across scopes compares the tasks too. Compare within one: --scope all_seen."
+    )
+
+
+def _pair_lines(result: Mapping[str, Any]) -> list[str]:
+    n = len(result["datasets"][0]["pairs"])
+    if result["pair"] == "seed":
+        return [
+            f"A pair is a seed ({n} per data set): one class order and one split were run, so "
+            "nothing is said about others."
+        ]
+    return [
+        f"A pair is one class order with one split ({n} per data set), seeds averaged: more seeds "
+        "make no more pairs.",
+        "Pairs of one data set share its nodes, so they are not quite independent and p is "
+        "somewhat too small (Nadeau and Bengio, 2003).",
+    ]
+
+
+def _test_lines(result: Mapping[str, Any]) -> list[str]:
+    n, fewest = len(result["datasets"][0]["pairs"]), result["datasets"][0]["fewest_pairs"]
+    count = len(result["datasets"][0]["comparisons"])
+    patterns = (
+        f"all {2**n:,} sign patterns"
+        if n <= statistics.EXACT_PAIRS
+        else f"{statistics.DRAWS:,} sign patterns drawn"
+    )
+    family = (
+        "for one comparison nothing to adjust"
+        if count == 1
+        else f"adjusted by Holm for the {count} comparisons of a data set"
+    )
+    lines = [
+        "Intervals, also of minus best (the mean paired difference): 95 % t intervals over the "
+        "pairs, not cut at 0 or 100.",
+        f"Test: two-sided sign-flip permutation test of the mean paired difference ({patterns}), "
+        f"{family}; worse: p < {statistics.LEVEL:g}.",
+        "Not distinguishable does not mean equal: these pairs do not tell the two apart.",
+    ]
+    if n < fewest:
+        lines.append(
+            f"No difference can reach p < {statistics.LEVEL:g} here: {n} "
+            f"{'pair' if n == 1 else 'pairs'}, {fewest} is the fewest. The interval of minus best "
+            "assumes normal differences, which so few pairs cannot check."
+        )
+    if len(result["datasets"]) > 1:
+        lines.append(
+            "Mean rank: over every (data set, class order, split), seeds averaged; 1 is the best, "
+            "ties share. It is a summary: no test is made across data sets."
+        )
+    return lines
+
+
+def _flags(found: Found) -> list[str]:
+    """Return what the evaluations flag, each once, with the cells where it holds unless that is
+    all of them.
+    """
+    every = {cell for cell, _ in found}
+    held: dict[str, dict[Cell, None]] = {}
+    for cell, row in found:
+        for flag in row["flags"]:
+            held.setdefault(f"{row['dataset']}: {flag}", {})[cell] = None
+    return sorted(
+        flag + ("" if len(cells) == len(every) else f" ({'; '.join(c.label for c in cells)})")
+        for flag, cells in held.items()
+    )
+
+
+def cells(row: Row, decimals: int) -> tuple[str, ...]:
+    """Return the rendered cells of one method on one data set, in the order of `COLUMNS`."""
+    name = f"{row['method']} ({row['profile']})" if row["profile"] else row["method"]
+    minus = percent(row["difference"], None, decimals)
+    if row["difference_low"] is not None:
+        minus += f" ({_range(row['difference_low'], row['difference_high'], decimals)})"
+    return (
+        row["dataset"],
+        name,
+        percent(row["aa"], None, decimals),
+        _range(row["aa_low"], row["aa_high"], decimals),
+        percent(row["af"], None, decimals),
+        f"{row['rank']:.2f}",
+        minus,
+        row["scope"],
+        row["text"],
+    )
+
+
+def _range(low: float | None, high: float | None, decimals: int) -> str:
+    return (
+        "–" if low is None else f"{percent(low, None, decimals)} to {percent(high, None, decimals)}"
+    )
+
+
+def markdown(result: Mapping[str, Any], decimals: int) -> str:
+    """Return the comparison as Markdown: verdicts, conditions, AA by scope, every comparison."""
+    rows = [m for d in result["datasets"] for m in d["methods"]]
+    out = ["# taamctl compare", "", *_table(COLUMNS, [cells(row, decimals) for row in rows]), ""]
+    if overall := overall_cells(result):
+        out += [*_table(("method", "mean rank", "blocks"), overall), ""]
+    out += [f"- {condition}" for condition in result["conditions"]]
+    out += [
+        "",
+        "## AA by logit scope",
+        "",
+        *_table(
+            ("dataset", "method", *SCOPES),
+            [
+                (
+                    *cells(r, decimals)[:2],
+                    *(percent(r["aa_by_scope"][s], None, decimals) for s in SCOPES),
+                )
+                for r in rows
+            ],
+        ),
+    ]
+    out += [
+        "",
+        "## All comparisons",
+        "",
+        *_table(
+            ("dataset", "first", "second", "first minus second", "pairs", "p", "p (Holm)"),
+            [
+                (
+                    d["dataset"],
+                    c["first"],
+                    c["second"],
+                    percent(c["difference"]["mean"], None, decimals)
+                    + f" ({_range(c['difference']['low'], c['difference']['high'], decimals)})",
+                    str(c["pairs"]),
+                    f"{c['p']:.4f}",
+                    f"{c['p_holm']:.4f}",
+                )
+                for d in result["datasets"]
+                for c in d["comparisons"]
+            ],
+        ),
+    ]
+    return "\n".join(
+        [
+            *out,
+            "",
+            f"The {len(result['runs'])} runs, each with the sha256 of its eval.json, are in "
+            "compare.json.",
+            "",
+        ]
+    )
+
+
+def overall_cells(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return method, mean rank and number of blocks over all data sets; nothing where there is
+    one data set.
+    """
+    rows = result["overall"] if len(result["datasets"]) > 1 else []
+    return [(row["method"], f"{row['mean_rank']:.2f}", str(row["blocks"])) for row in rows]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]
+
+
+def comma_separated(result: Mapping[str, Any]) -> str:
+    """Return one CSV line per (data set, method), accuracies and differences as unrounded
+    fractions.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for row in (m for d in result["datasets"] for m in d["methods"]):
+        writer.writerow(
+            [
+                "" if row[f] is None else repr(row[f]) if isinstance(row[f], float) else row[f]
+                for f in FIELDS
+            ]
+        )
+    return buffer.getvalue()
+
+
+def write(folder: Path, result: Mapping[str, Any], decimals: int) -> Path:
+    """Write compare.json, compare.md and compare.csv atomically, and return the first."""
+    atomic_files.write_json(folder / "compare.json", result)
+    atomic_files.write_text(folder / "compare.md", markdown(result, decimals))
+    atomic_files.write_text(folder / "compare.csv", comma_separated(result))
+    return folder / "compare.json"

@@ -1,0 +1,208 @@
+"""Read artefacts only when they are whole.
+
+A reader refuses a file without the mark of a finished writer, and checks every array against its
+checksum.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array, Plain
+from taamctl.store import schema
+from taamctl.store.artefact_writer import checksum
+
+if TYPE_CHECKING:
+    import h5py
+
+
+class Artefact:
+    """A complete artefact, open for reading. Use it as a context manager."""
+
+    def __init__(self, path: Path, kind: str | None = None, made_by: str = "") -> None:
+        self.path = path
+        self._made_by = made_by
+        self._make = f"make it with: {made_by}" if made_by else ""
+        self._handle = self._open()
+        try:
+            self._require_whole(kind)
+        except TaamctlError:
+            self._handle.close()
+            raise
+
+    def _open(self) -> h5py.File:
+        import h5py
+
+        if not self.path.is_file():
+            raise TaamctlError(f"no file {self.path}", self._make)
+        try:
+            return h5py.File(self.path, "r", locking=False)
+        except PermissionError:
+            raise TaamctlError(f"cannot read {self.path}: permission denied") from None
+        except OSError:
+            raise TaamctlError(
+                f"{self.path} is broken (no readable HDF5 file)", self._make
+            ) from None
+
+    def _require_whole(self, kind: str | None) -> None:
+        """Refuse a file that its writer did not finish, of another kind, or of another version."""
+        with self._guard("its attributes"):
+            complete = bool(self._handle.attrs.get("complete", False))
+        if not complete:
+            raise TaamctlError(f"{self.path} is incomplete (its writer was stopped)", self._make)
+        with self._guard("its attributes"):
+            self.kind = str(self._handle.attrs["kind"])
+            self.version = int(self._handle.attrs["schema_version"])
+        if kind is not None and self.kind != kind:
+            raise TaamctlError(
+                f"{self.path} holds a {self.kind} artefact, expected {kind}", self._make
+            )
+        known = schema.KINDS.get(self.kind)
+        if known is None or known.version != self.version:
+            raise TaamctlError(
+                f"{self.path}: {self.kind} artefact of schema version {self.version}, this taamctl "
+                f"reads {known.version if known else 'none of that kind'}",
+                self._make,
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._handle.close()
+
+    @property
+    def params(self) -> dict[str, Plain]:
+        """Return the parameters that made this artefact."""
+        with self._guard("params"):
+            made: dict[str, Plain] = json.loads(str(self._handle.attrs["params"]))
+        return made
+
+    def attribute(self, name: str) -> Plain:
+        """Return one root attribute."""
+        with self._guard(name):
+            value = self._handle.attrs[name]
+        return value.item() if isinstance(value, np.generic) else value
+
+    def attributes(self) -> dict[str, Plain]:
+        """Return all root attributes."""
+        with self._guard("its attributes"):
+            names = list(self._handle.attrs)
+        return {name: self.attribute(name) for name in names}
+
+    def has(self, path: str) -> bool:
+        """Tell whether an entry is there."""
+        with self._guard(path):
+            return path in self._handle
+
+    def paths(self, below: str = "") -> list[str]:
+        """List the array paths below a folder, sorted."""
+        import h5py
+
+        found: list[str] = []
+        with self._guard(below or "its tree"):
+            root = self._handle[below] if below else self._handle
+            root.visititems(
+                lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None
+            )
+        return sorted(f"{below}/{name}" if below else name for name in found)
+
+    def shape(self, path: str) -> tuple[int, ...]:
+        """Return an array's shape without reading it."""
+        return tuple(self._entry(path).shape)
+
+    def read(self, path: str) -> Array:
+        """Read one whole array, converted to nothing, and check it against its checksum."""
+        stored = self._entry(path)
+        with self._guard(path):
+            array: Array = stored[()]
+            if array.dtype == object:
+                self._require_checksum(stored, path, zlib.crc32(b"\0".join(array.tolist())))
+                return np.array([v.decode() for v in array])
+        self._require_checksum(stored, path, checksum(array))
+        return array
+
+    def verify(self, path: str) -> None:
+        """Read an array a few rows at a time, and check it against its checksum.
+
+        Raises:
+            TaamctlError: it was damaged.
+        """
+        stored = self._entry(path)
+        crc = 0
+        step = 4 * (stored.chunks[0] if stored.chunks else max(1, stored.shape[0]))
+        for low in range(0, stored.shape[0], step):
+            piece = np.ascontiguousarray(self.rows(path, low, low + step))
+            if piece.size:
+                crc = zlib.crc32(piece.view(np.uint8).data, crc)
+        self._require_checksum(stored, path, crc)
+
+    def _require_checksum(self, stored: h5py.Dataset, path: str, crc: int) -> None:
+        with self._guard(path):
+            recorded = int(stored.attrs["crc32"])
+        if crc != recorded:
+            raise self._broken(path)
+
+    def head(self, path: str, rows: int) -> Array:
+        """Read the first rows of an array, unchecked."""
+        stored = self._entry(path)
+        with self._guard(path):
+            part: Array = stored[:rows] if stored.ndim else stored[()]
+        return np.array([v.decode() for v in part]) if part.dtype == object else part
+
+    def rows(self, path: str, low: int, high: int) -> Array:
+        """Read rows [low, high) of an array, unchecked: its checksum is that of the whole array,
+        which only `read` compares.
+        """
+        stored = self._entry(path)
+        with self._guard(path):
+            part: Array = stored[low:high]
+        return part
+
+    def describe(self, path: str) -> dict[str, Plain]:
+        """Return shape, dtype, dimension labels, checksum and meaning of an array."""
+        stored = self._entry(path)
+        entry = schema.entry_of(self.kind, path)
+        with self._guard(path):
+            text = stored.dtype == object
+            return {
+                "path": path,
+                "shape": list(stored.shape),
+                "dtype": "str" if text else str(stored.dtype),
+                "dims": [d.label for d in stored.dims],
+                "crc32": f"{int(stored.attrs['crc32']):08x}",
+                "doc": entry.doc if entry else "",
+            }
+
+    def _entry(self, path: str) -> h5py.Dataset:
+        if not self.has(path):
+            raise TaamctlError(f"{self.path} has no entry {path}", self._remake())
+        with self._guard(path):
+            return self._handle[path]
+
+    @contextmanager
+    def _guard(self, what: str) -> Iterator[None]:
+        """Turn what HDF5 raises over damaged bytes into one error that names the file and the
+        place.
+        """
+        try:
+            yield
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError):
+            raise self._broken(what) from None
+
+    def _broken(self, path: str) -> TaamctlError:
+        return TaamctlError(
+            f"{self.path}: {path} does not match its checksum (the file was damaged)",
+            self._remake() or "delete it and make it again",
+        )
+
+    def _remake(self) -> str:
+        return f"make it again with: {self._made_by} --force" if self._made_by else ""

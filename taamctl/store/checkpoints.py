@@ -1,0 +1,98 @@
+"""Finished tasks of an unfinished training run, one file each, tied to what they were made from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from taamctl.core.canonical import canonical_json
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.store.artefact_writer import Writer, create
+from taamctl.store.artefacts import Artefact
+
+State = Mapping[str, Array]
+
+
+class FileCheckpoints:
+    """Keep states below a folder; a state made from other parameters, inputs or code is not
+    seen.
+    """
+
+    def __init__(self, folder: Path, key: Callable[[], object]) -> None:
+        self._folder = folder
+        self._make_key = key  # reads input files, so not before they are known to be there
+
+    @cached_property
+    def _key(self) -> str:
+        return hashlib.sha256(canonical_json(self._make_key()).encode()).hexdigest()
+
+    def _file(self, stage: int) -> Path:
+        return self._folder / f"task-{stage:03d}.h5"
+
+    def load(self, stage: int) -> tuple[State, State, Array] | None:
+        """Return (state, training state, losses) of a finished stage, or None where it is
+        missing, damaged or of another run.
+        """
+        try:
+            with Artefact(self._file(stage), "checkpoint") as saved:
+                if saved.attribute("key") != self._key:
+                    return None
+                parts: dict[str, dict[str, Array]] = {"state": {}, "training": {}}
+                for path in saved.paths():
+                    kind, _, name = path.partition("/")
+                    if kind in parts:
+                        parts[kind][name] = saved.read(path)
+                return parts["state"], parts["training"], saved.read("loss")
+        except TaamctlError:
+            return None
+
+    def require(self, stage: int) -> tuple[State, Array]:
+        """Return (state, losses) of a stage that has been trained.
+
+        Raises:
+            TaamctlError: it cannot be read back.
+        """
+        saved = self.load(stage)
+        if saved is None:
+            raise TaamctlError(
+                f"{self._file(stage)} was damaged after it was written",
+                "run the same command again: it trains that task anew",
+            )
+        return saved[0], saved[2]
+
+    def save(self, stage: int, state: State, training: State, losses: Array) -> None:
+        """Keep a finished stage, whole or not at all."""
+
+        def fill(writer: Writer) -> None:
+            writer.attribute("key", self._key)
+            writer.put("loss", losses)
+            for kind, arrays in (("state", state), ("training", training)):
+                for name, array in arrays.items():
+                    writer.put(f"{kind}/{name}", np.asarray(array))
+
+        create(self._file(stage), "checkpoint", {}, fill)
+
+    def remove(self) -> None:
+        """Delete what this run kept, and what is unreadable; another run's finished tasks stay
+        for it.
+        """
+        if not self._folder.is_dir():
+            return
+        for file in sorted(self._folder.iterdir()):
+            if self._key_in(file) in (None, self._key):
+                file.unlink(missing_ok=True)
+        if not any(self._folder.iterdir()):
+            self._folder.rmdir()
+
+    @staticmethod
+    def _key_in(file: Path) -> str | None:
+        try:
+            with Artefact(file, "checkpoint") as saved:
+                return str(saved.attribute("key"))
+        except TaamctlError:
+            return None

@@ -1,0 +1,1 @@
+"""The contract of a method as checks, and a new method to start from."""
