@@ -11,7 +11,7 @@ from typing import Any
 from taamctl.core.canonical import canonical
 from taamctl.core.types import SCOPES
 from taamctl.evaluation import summary
-from taamctl.evaluation.eval_params import EvalParams
+from taamctl.params.eval_params import EvalParams
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.store import artefacts, atomic_files
 

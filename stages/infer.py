@@ -8,10 +8,10 @@ from taamctl.core import registry
 from taamctl.core.canonical import canonical
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
-from taamctl.learning.contract.train_params import InferParams, TrainParams
 from taamctl.learning.routing.stream_predictions import infer_part
 from taamctl.learning.routing.task_id import profiles
 from taamctl.params.sections import recorded
+from taamctl.params.train_params import InferParams, TrainParams
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.store import artefact_writer, artefacts, model_store
 from taamctl.store.feature_store import FeatureStore

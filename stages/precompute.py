@@ -9,8 +9,8 @@ from taamctl.core.canonical import canonical
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS
 from taamctl.features import groups
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.features.raw_features import rows_of
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import check_backend
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.store import artefact_writer, artefacts

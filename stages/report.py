@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from taamctl.core.canonical import canonical
+from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
 from taamctl.report import collect, contents, figure_data, figures, lens_figure, lens_table, page
-from taamctl.report.report_params import ReportParams
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files

@@ -8,10 +8,10 @@ from typing import Any
 from taamctl.core import registry
 from taamctl.core.canonical import canonical
 from taamctl.graph.canonical import content_hash, feature_hash
+from taamctl.params.split_params import SplitParams
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.runtime.raw_files import raw_files
 from taamctl.store import artefact_writer
-from taamctl.stream.split_params import SplitParams
 from taamctl.stream.task_split import Facts, Split, make_split
 
 CODE = (

@@ -11,7 +11,7 @@ from taamctl.core.types import Array
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.learn_stream import train_stream
 from taamctl.learning.contract.recipe import Recipe, declared
-from taamctl.learning.contract.train_params import TrainParams
+from taamctl.params.train_params import TrainParams
 from taamctl.runtime.job import Context, Job, Outcome, execute, key_of
 from taamctl.store import artefact_writer, model_store
 from taamctl.store.checkpoints import FileCheckpoints, State

@@ -19,13 +19,13 @@ from taamctl.audit.variants import Case, Run, Variant, changed
 from taamctl.core import registry, subnormals
 from taamctl.core.canonical import canonical, canonical_json
 from taamctl.core.errors import TaamctlError
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import content_hash
-from taamctl.learning.contract.train_params import TrainParams
+from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.params.split_params import SplitParams
+from taamctl.params.train_params import TrainParams
 from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
-from taamctl.stream.split_params import SplitParams
 
 CHANGES = {
     "features": "the features of other nodes",

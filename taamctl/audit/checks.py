@@ -14,7 +14,7 @@ import numpy as np
 from taamctl.core import subnormals
 from taamctl.core.types import CSR, PARTS, Array, NodeGraph
 from taamctl.features import compute as features
-from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.store.artefacts import Artefact
 from taamctl.store.schema import group
 from taamctl.stream.induce import induce

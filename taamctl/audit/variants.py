@@ -17,12 +17,12 @@ from taamctl.audit import isolated, perturb
 from taamctl.audit.checks import SplitArrays
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.graph.canonical import content_hash, feature_hash
+from taamctl.params.split_params import SplitParams
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import STAGES, Layout
 from taamctl.runtime.raw_files import raw_files
 from taamctl.store.artefacts import Artefact
 from taamctl.stream.induce import message_edges
-from taamctl.stream.split_params import SplitParams
 
 Run = tuple[str, int]
 

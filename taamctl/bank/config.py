@@ -5,29 +5,26 @@ there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from taamctl.bank.bank_params import BankParams
 from taamctl.core import registry
 from taamctl.core.canonical import canonical
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import StreamInfo
-from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.core.types import Plain, StreamInfo
 from taamctl.learning.contract.method import Method
-from taamctl.learning.contract.train_params import InferParams, TrainParams
 from taamctl.params import binding
+from taamctl.params.bank_params import BankParams
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.sections import Params
-from taamctl.stream.split_params import SplitParams
+from taamctl.params.split_params import SplitParams
+from taamctl.params.train_params import InferParams, TrainParams
+
+if TYPE_CHECKING:
+    import torch
 
 METHODS = "taamctl.methods"
-SECTIONS: dict[str, type[Any]] = {
-    "split": SplitParams,
-    "precompute": PrecomputeParams,
-    "train": TrainParams,
-    "infer": InferParams,
-    "bank": BankParams,
-}
+P = TypeVar("P")
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Config:
     """
 
     method: str
-    own: Any
+    own: object
     seed: int
     split: SplitParams
     precompute: PrecomputeParams
@@ -49,12 +46,14 @@ class Config:
     infer: InferParams
     bank: BankParams
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Plain]:
         """Return it JSON-ready."""
-        made: dict[str, Any] = canonical(self)
+        made: dict[str, Plain] = canonical(self)
         return made
 
-    def make(self, num_features: int, bounds: tuple[tuple[int, int], ...], device: Any) -> Method:
+    def make(
+        self, num_features: int, bounds: tuple[tuple[int, int], ...], device: torch.device
+    ) -> Method:
         """Return a new object of the method."""
         made: Method = registry.load(METHODS, self.method).Method(
             self.own,
@@ -73,8 +72,18 @@ def from_params(checked: Params, method: str, seed: int) -> Config:
         TaamctlError: no such method, or one that a bank cannot keep.
     """
     own = checked.plugin("methods", method, registry.load(METHODS, method).Params)
-    made = Config(method, own, seed, **{name: checked.section(name) for name in SECTIONS})
-    if reason := unfit(made):
+    made = Config(
+        method,
+        own,
+        seed,
+        checked.section(SplitParams),
+        checked.section(PrecomputeParams),
+        checked.section(TrainParams),
+        checked.section(InferParams),
+        checked.section(BankParams),
+    )
+    reason = unfit(made)
+    if reason:
         usable = [name for name in registry.builtin(METHODS) if _fits(checked, made, name)]
         raise TaamctlError(
             f"a bank cannot keep {method}: {reason}", f"choose one of {', '.join(usable)}"
@@ -87,16 +96,24 @@ def from_params(checked: Params, method: str, seed: int) -> Config:
     return made
 
 
-def from_plain(values: Mapping[str, Any], source: str) -> Config:
+def from_plain(values: Mapping[str, Plain], source: str) -> Config:
     """Return the configuration that a manifest holds; every fault is named."""
     faults: list[str] = []
     cls = registry.load(METHODS, values["method"]).Params
     own = None if cls is None else binding.bind(cls, values["own"], "own", faults)
-    bound = {
-        name: binding.bind(kind, values.get(name), name, faults) for name, kind in SECTIONS.items()
-    }
+
+    def section(name: str, kind: type[P]) -> P:
+        made = binding.bind(kind, values.get(name), name, faults)
+        return cast(P, made)  # None where there are faults, which are raised below
+
+    split = section("split", SplitParams)
+    precompute = section("precompute", PrecomputeParams)
+    train = section("train", TrainParams)
+    infer = section("infer", InferParams)
+    bank = section("bank", BankParams)
     binding.raise_faults(source, faults)
-    return Config(values["method"], own, int(values["seed"]), **bound)
+    method = str(values["method"])
+    return Config(method, own, int(values["seed"]), split, precompute, train, infer, bank)
 
 
 def unfit(config: Config) -> str:
@@ -115,20 +132,14 @@ def unfit(config: Config) -> str:
             "it needs more than propagated features: "
             f"{', '.join(dict.fromkeys((*facts.needs, *facts.query_needs)))}"
         )
-    return (
-        ""
-        if config.make(1, ((0, 1),), torch.device("cpu")).independent
-        else "what it learns of a task depends on earlier tasks"
-    )
+    if not config.make(1, ((0, 1),), torch.device("cpu")).independent:
+        return "what it learns of a task depends on earlier tasks"
+    return ""
 
 
 def _fits(checked: Params, like: Config, name: str) -> bool:
     try:
         own = checked.plugin("methods", name, registry.load(METHODS, name).Params)
-        return not unfit(
-            Config(
-                name, own, like.seed, like.split, like.precompute, like.train, like.infer, like.bank
-            )
-        )
     except TaamctlError:
         return False
+    return not unfit(replace(like, method=name, own=own))

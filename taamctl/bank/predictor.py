@@ -14,7 +14,6 @@ import torch
 
 from taamctl.bank import feature_names, prototype, task_file
 from taamctl.bank.answers import Answers
-from taamctl.bank.bank_params import DECISIONS, ROUTERS, UNITS
 from taamctl.bank.feature_names import Reordered
 from taamctl.bank.graph_source import Query
 from taamctl.bank.hops import HopRows, open_hops, row_block
@@ -23,6 +22,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.learning.contract import device as devices
 from taamctl.learning.routing import units
+from taamctl.params.bank_params import DECISIONS, ROUTERS, UNITS
 from taamctl.propagation.operator import Operator, build
 from taamctl.stream.induce import message_edges
 

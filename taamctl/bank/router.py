@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from taamctl.core.types import Array
-from taamctl.learning.contract.train_params import RidgeParams
 from taamctl.learning.kernels import ridge
+from taamctl.params.train_params import RidgeParams
 from taamctl.propagation.operator import Operator
 
 QUANTILES = np.linspace(0, 1, 101)

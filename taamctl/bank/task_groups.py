@@ -12,9 +12,9 @@ from taamctl.bank.graph_source import Source
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
 from taamctl.graph import canonical
+from taamctl.params.split_params import SplitParams
 from taamctl.stream.node_parts import rule, split_by_time, split_class
 from taamctl.stream.order import build_stream
-from taamctl.stream.split_params import SplitParams
 
 
 @dataclass(frozen=True)

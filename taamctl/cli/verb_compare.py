@@ -9,9 +9,9 @@ import typer
 
 from taamctl.cli import common, console
 from taamctl.core.errors import TaamctlError
+from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
-from taamctl.report.report_params import ReportParams
-from taamctl.stream.split_params import SplitParams
+from taamctl.params.split_params import SplitParams
 
 if TYPE_CHECKING:
     from taamctl.report.comparison import Cell

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taamctl.cli import common, console
+from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
-from taamctl.report.report_params import ReportParams
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,14 +69,14 @@ def look(context: Context) -> list[Path]:
     """Look at every trained run through the lens and return the files; what methods of a data
     set share is made once.
     """
-    from taamctl.report import lens_table
+    from taamctl.pipeline import lens_run
 
     run = context.params.section(RunParams)
     made = []
     for dataset in run.datasets:
-        bench = lens_table.Bench(context, dataset)
+        bench = lens_run.Bench(context, dataset)
         made += [
-            lens_table.run(bench, method, seed).path for seed in run.seeds for method in run.methods
+            lens_run.run(bench, method, seed).path for seed in run.seeds for method in run.methods
         ]
     context.tell(
         "warning: one vote for a graph or batch that mixes tasks cannot fit all of its nodes: "

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from taamctl.cli import common
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.params.run_params import RunParams
+from taamctl.params.train_params import TrainParams
 
 
 def command(

@@ -9,7 +9,7 @@ import typer
 
 from taamctl.cli import common, console
 from taamctl.core.errors import TaamctlError
-from taamctl.report.report_params import ReportParams
+from taamctl.params.report_params import ReportParams
 
 
 def command(

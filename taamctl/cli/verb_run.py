@@ -9,8 +9,8 @@ import typer
 
 from taamctl.cli import common
 from taamctl.cli import executor as where
+from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
-from taamctl.report.report_params import ReportParams
 
 if TYPE_CHECKING:
     from taamctl.runtime.job import Context

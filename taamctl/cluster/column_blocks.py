@@ -23,9 +23,9 @@ from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.rows import FeatureRows
 from taamctl.core.types import CSR, Array
 from taamctl.features import group, groups
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.features.raw_features import rows_of
 from taamctl.graph.canonical import FeatureHash, to_scipy
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation import sgc
 from taamctl.runtime import provenance
 from taamctl.store.artefacts import Artefact

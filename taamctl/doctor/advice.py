@@ -11,10 +11,10 @@ import numpy as np
 
 from taamctl.core.types import PARTS, Array, NodeGraph
 from taamctl.evaluation import routing
+from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs
 from taamctl.planning.costs import MIB, Workload
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
-from taamctl.stream.split_params import SplitParams
 from taamctl.stream.task_split import Split
 
 SHOWN = 8  # names in one finding

@@ -11,8 +11,9 @@ from taamctl.core import registry, subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.doctor import advice, graph_stats, task_ids
-from taamctl.features.precompute_params import PrecomputeParams
-from taamctl.learning.contract.train_params import InferParams
+from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.params.split_params import SplitParams
+from taamctl.params.train_params import InferParams
 from taamctl.planning.calibrate import packaged
 from taamctl.planning.costs import MIB
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
@@ -20,7 +21,6 @@ from taamctl.planning.fit import machine
 from taamctl.planning.plan import workload
 from taamctl.runtime.job import Context
 from taamctl.store import atomic_files
-from taamctl.stream.split_params import SplitParams
 from taamctl.stream.task_split import Facts, Split, make_split
 
 PACKAGE = "taamctl.datasets"

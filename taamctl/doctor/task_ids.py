@@ -15,9 +15,9 @@ from taamctl.evaluation import routing
 from taamctl.features import compute as features
 from taamctl.features.group import InMemory
 from taamctl.features.group import compute as propagate
-from taamctl.features.precompute_params import PrecomputeParams
-from taamctl.learning.contract.train_params import InferParams
 from taamctl.learning.routing import task_id
+from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.params.train_params import InferParams
 from taamctl.stream.task_split import Split
 
 USUAL = ("amp", "cosine")  # what `as_published` means for all methods but those that say otherwise

@@ -11,7 +11,7 @@ from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array
 from taamctl.features.group import Group, InMemory
 from taamctl.features.group import compute as compute_group
-from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation import sgc
 
 

@@ -14,8 +14,8 @@ from taamctl.core.rows import block_rows
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array
 from taamctl.features import profiles
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import to_scipy
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import BACKENDS
 from taamctl.propagation.operator import NO_PAIRS, Operator, build
 

@@ -17,8 +17,8 @@ from taamctl.core.rows import FeatureRows
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, PARTS, Array
 from taamctl.features import group, room
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.features.raw_features import GroupFeatures, opened
+from taamctl.params.precompute_params import PrecomputeParams
 
 Made = tuple[
     int, int, int, dict[str, Array | Slices]

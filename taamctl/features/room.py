@@ -10,7 +10,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import SLACK, mib, used
 from taamctl.core.rows import BLOCK_BYTES
 from taamctl.core.types import Array
-from taamctl.features.precompute_params import PrecomputeParams
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import BACKENDS, COST
 from taamctl.propagation.operator import RANGE, build
 from taamctl.propagation.sgc import BLOCK

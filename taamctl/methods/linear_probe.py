@@ -17,7 +17,7 @@ from taamctl.core.spec import param
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning.contract.method import Facts, State, Stored
 from taamctl.learning.contract.method import Method as Base
-from taamctl.learning.contract.train_params import TrainParams
+from taamctl.params.train_params import TrainParams
 
 
 @dataclass(frozen=True)

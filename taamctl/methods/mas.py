@@ -12,11 +12,11 @@ from torch.nn import functional
 from taamctl.core.spec import param
 from taamctl.core.types import Array, StreamInfo, TaskData
 from taamctl.learning.contract.method import Facts, Stored
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.families.penalty import gradients
 from taamctl.learning.families.sequential import SequentialMethod, Tensors
 from taamctl.learning.kernels import loop
 from taamctl.models.backbones import TrainableNet
+from taamctl.params.train_params import TrainParams
 
 
 @dataclass(frozen=True)

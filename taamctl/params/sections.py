@@ -23,14 +23,14 @@ P = TypeVar("P")
 # that they steer.
 SECTIONS = {
     "run": "taamctl.params.run_params:RunParams",
-    "split": "taamctl.stream.split_params:SplitParams",
-    "precompute": "taamctl.features.precompute_params:PrecomputeParams",
-    "train": "taamctl.learning.contract.train_params:TrainParams",
-    "infer": "taamctl.learning.contract.train_params:InferParams",
-    "lens": "taamctl.learning.contract.train_params:LensParams",
-    "bank": "taamctl.bank.bank_params:BankParams",
-    "eval": "taamctl.evaluation.eval_params:EvalParams",
-    "report": "taamctl.report.report_params:ReportParams",
+    "split": "taamctl.params.split_params:SplitParams",
+    "precompute": "taamctl.params.precompute_params:PrecomputeParams",
+    "train": "taamctl.params.train_params:TrainParams",
+    "infer": "taamctl.params.train_params:InferParams",
+    "lens": "taamctl.params.train_params:LensParams",
+    "bank": "taamctl.params.bank_params:BankParams",
+    "eval": "taamctl.params.eval_params:EvalParams",
+    "report": "taamctl.params.report_params:ReportParams",
 }
 PLUGIN_SECTIONS = ("datasets", "methods")
 

@@ -21,12 +21,12 @@ from taamctl.core.canonical import canonical
 from taamctl.core.types import CSR, Array, QueryGraph
 from taamctl.evaluation import cost, matrix
 from taamctl.features import compute as features
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
-from taamctl.learning.contract.train_params import InferParams, LensParams, TrainParams
 from taamctl.learning.routing import by_unit, task_id, units
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.sections import recorded
+from taamctl.params.train_params import InferParams, LensParams, TrainParams
 from taamctl.runtime.job import Context, Job, Outcome, execute
 from taamctl.store import artefacts, atomic_files, model_store
 from taamctl.store.feature_store import FeatureStore

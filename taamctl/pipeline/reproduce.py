@@ -15,12 +15,12 @@ import numpy as np
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import StreamInfo
-from taamctl.evaluation.eval_params import EvalParams
-from taamctl.learning.contract.train_params import TrainParams
+from taamctl.params.eval_params import EvalParams
 from taamctl.params.sections import Params
+from taamctl.params.split_params import SplitParams
+from taamctl.params.train_params import TrainParams
 from taamctl.report import collect, published
 from taamctl.runtime.layout import Layout
-from taamctl.stream.split_params import SplitParams
 
 TRAINED = ("train.", "methods.")
 INFERRED = ("infer.",)

@@ -13,12 +13,12 @@ import numpy as np
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
+from taamctl.params.split_params import SplitParams
 from taamctl.planning.costs import Counts, reach
 from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
 from taamctl.store.atomic_files import read_json
-from taamctl.stream.split_params import SplitParams
 
 PACKAGE = "taamctl.datasets"
 SHARE = (0.5, 0.8, 0.95)  # of the edges that join nodes of one task: low, middle, high

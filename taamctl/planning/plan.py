@@ -13,14 +13,15 @@ from typing import Any
 from taamctl.core import registry
 from taamctl.core.canonical import canonical
 from taamctl.core.types import StreamInfo
-from taamctl.learning.contract.train_params import RidgeParams, TrainParams
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
+from taamctl.params.split_params import SplitParams
+from taamctl.params.train_params import RidgeParams, TrainParams
 from taamctl.planning import costs, counts, fit
 from taamctl.planning.costs import Cost, Counts, Rates, Workload
 from taamctl.planning.finding import NOTE, STOP, Finding
 from taamctl.runtime.job import Context
 from taamctl.store import atomic_files
-from taamctl.stream.split_params import SplitParams
 
 SMALL = StreamInfo(
     8, ((0, 2), (2, 4))
@@ -69,7 +70,9 @@ def device_of(context: Context) -> str:
 
 def workload(context: Context, limit: int = 0) -> Workload:
     """Return the parameters that cost depends on."""
-    pre, train, run = (context.params.section(name) for name in ("precompute", "train", "run"))
+    pre = context.params.section(PrecomputeParams)
+    train = context.params.section(TrainParams)
+    run = context.params.section(RunParams)
     return Workload(
         pre.hops,
         pre.max_hop,

@@ -8,7 +8,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array, Given, TaskStream
-from taamctl.stream.split_params import SplitParams
+from taamctl.params.split_params import SplitParams
 
 NOTHING_GIVEN = Given()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, Given, Task, TaskStream
-from taamctl.stream.split_params import SplitParams
+from taamctl.params.split_params import SplitParams
 
 NOTHING_GIVEN = Given()
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from taamctl.core.types import CSR, Array, NodeGraph, TaskStream
 from taamctl.graph import canonical
+from taamctl.params.split_params import SplitParams
 from taamctl.stream.induce import account, induce, induce_mixed, message_edges
 from taamctl.stream.node_parts import group_nodes, rule
 from taamctl.stream.order import Dropped, build_stream
-from taamctl.stream.split_params import SplitParams
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from taamctl.core.types import Array, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.learn_stream import train_stream
 from taamctl.learning.contract.method import Method, State
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.params import binding, params_file
+from taamctl.params.train_params import TrainParams
 from taamctl.propagation import differentiable
 from taamctl.store.feature_store import EXTRAS
 

@@ -23,8 +23,8 @@ from taamctl.stages import precompute, split
 
 from taamctl.cli import common
 from taamctl.evaluation import matrix
-from taamctl.learning.contract.train_params import LensParams, RidgeParams
 from taamctl.learning.kernels import ridge
+from taamctl.params.train_params import LensParams, RidgeParams
 from taamctl.pipeline import lens_run
 from taamctl.propagation import differentiable
 from taamctl.store.feature_store import FeatureStore

@@ -20,9 +20,9 @@ import torch
 from timing import best, exponent, growth
 
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.routing.stream_predictions import predict_stream
 from taamctl.methods import taam
+from taamctl.params.train_params import TrainParams
 
 CPU = torch.device("cpu")
 TRAIN = TrainParams(

@@ -16,10 +16,10 @@ from taamctl.core.types import StreamInfo, Task, TaskData
 from taamctl.learning.contract import kept_rows
 from taamctl.learning.contract.learn_stream import learn_stage
 from taamctl.learning.contract.method import State
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.kernels.adam import Adam
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED
+from taamctl.params.train_params import TrainParams
 
 METHODS = ("finetune", "lwf", "mas", "ewc", "gem", "taam")  # those that need features alone
 TASKS, NODES, FEATURES, EPOCHS = 12, 200, 128, 100

@@ -23,8 +23,8 @@ from taamctl.core.types import Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.evaluation import statistics
 from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.params.split_params import SplitParams
 from taamctl.report import comparison
-from taamctl.stream.split_params import SplitParams
 
 METHODS = ("finetune", "linear_probe")
 GRID = ("--order", "1", "--order", "natural", "--split", "43")

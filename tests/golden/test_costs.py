@@ -13,9 +13,9 @@ import torch
 from taamctl.core import registry
 from taamctl.core.types import StreamInfo
 from taamctl.evaluation import cost
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
+from taamctl.params.train_params import TrainParams
 
 # F, tasks, classes in the stream (two classes per task, a trailing single class dropped)
 SIZES = {

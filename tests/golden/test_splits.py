@@ -11,8 +11,8 @@ import pytest
 from taamctl.core import registry
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
+from taamctl.params.split_params import SplitParams
 from taamctl.stream.node_parts import split_class
-from taamctl.stream.split_params import SplitParams
 from taamctl.stream.task_split import Facts, make_split
 
 CLASS_SIZES = {

@@ -12,12 +12,12 @@ import pytest
 from taamctl.core import registry
 from taamctl.core.types import Array
 from taamctl.features import compute
-from taamctl.features.precompute_params import PrecomputeParams
-from taamctl.learning.contract.train_params import InferParams
 from taamctl.learning.routing import task_id
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
-from taamctl.stream.split_params import SplitParams
+from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.params.split_params import SplitParams
+from taamctl.params.train_params import InferParams
 from taamctl.stream.task_split import Facts, make_split
 
 INFER = bind(InferParams, read(PACKAGED)["infer"], "infer", [])

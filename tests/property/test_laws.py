@@ -14,12 +14,12 @@ from taamctl.core import registry
 from taamctl.core.types import CSR, NodeGraph, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.evaluation import matrix
 from taamctl.features import compute
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import adjacency_from_edges, permute_nodes, to_scipy
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.routing.stream_predictions import predict_stream
 from taamctl.learning.routing.task_id import given as true_ids
-from taamctl.stream.split_params import SplitParams
+from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.params.split_params import SplitParams
+from taamctl.params.train_params import TrainParams
 from taamctl.stream.task_split import Facts, Split, make_split
 
 SPLIT = SplitParams(

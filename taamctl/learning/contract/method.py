@@ -15,7 +15,7 @@ import torch
 
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array, Prediction, QueryGraph, StreamInfo, TaskData
-from taamctl.learning.contract.train_params import TrainParams
+from taamctl.params.train_params import TrainParams
 
 State = Mapping[str, Array]
 

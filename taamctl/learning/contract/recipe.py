@@ -13,7 +13,7 @@ from taamctl.core import registry
 from taamctl.core.types import Array, StreamInfo, TaskData
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
-from taamctl.learning.contract.train_params import TrainParams
+from taamctl.params.train_params import TrainParams
 
 
 class Features(Protocol):

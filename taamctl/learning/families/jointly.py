@@ -15,9 +15,9 @@ from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.kernels import loop
 from taamctl.models.backbones import TrainableNet
+from taamctl.params.train_params import TrainParams
 
 
 @dataclass(frozen=True)

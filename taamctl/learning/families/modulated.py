@@ -15,11 +15,11 @@ from taamctl.core.progress import SILENT, Progress
 from taamctl.core.seeding import torch_generator
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.kernels import loop, loss
 from taamctl.models import heads, modulators, sweep
 from taamctl.models.backbones import HIDDEN, FrozenBackbone
 from taamctl.models.layer import Terms
+from taamctl.params.train_params import TrainParams
 
 # profile -> (which classifier rows are trained, which classes the loss ranges over, logit scope of
 # the headline number)

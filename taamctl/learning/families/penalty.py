@@ -9,8 +9,8 @@ import torch
 
 from taamctl.core.types import Array, StreamInfo
 from taamctl.learning.contract.method import Stored
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.families.sequential import SequentialMethod, Tensors
+from taamctl.params.train_params import TrainParams
 
 
 class Accumulator:

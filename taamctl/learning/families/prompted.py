@@ -12,10 +12,10 @@ from taamctl.core.progress import SILENT, Progress
 from taamctl.core.seeding import torch_generator
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.kernels import grace, loop, loss
 from taamctl.models import initialise
 from taamctl.models.backbones import HIDDEN, FrozenBackbone
+from taamctl.params.train_params import TrainParams
 from taamctl.propagation import differentiable
 
 Prompt = Mapping[str, torch.Tensor]

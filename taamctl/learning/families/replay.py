@@ -12,9 +12,9 @@ import torch
 
 from taamctl.core.types import Array, StreamInfo, TaskData
 from taamctl.learning.contract.method import Stored
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.families.sequential import SequentialMethod, Tensors
 from taamctl.learning.kernels import loop
+from taamctl.params.train_params import TrainParams
 
 
 class ReplayMethod(SequentialMethod):

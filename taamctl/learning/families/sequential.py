@@ -14,9 +14,9 @@ from taamctl.core.progress import SILENT, Progress
 from taamctl.core.seeding import torch_generator
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.kernels import loop, loss
 from taamctl.models.backbones import Net, TrainableNet
+from taamctl.params.train_params import TrainParams
 
 Tensors = dict[str, torch.Tensor]
 

@@ -11,8 +11,8 @@ import torch
 
 from taamctl.core.progress import Progress
 from taamctl.core.types import Array
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.kernels.adam import Adam
+from taamctl.params.train_params import TrainParams
 
 Loss = Callable[[torch.Tensor | None], torch.Tensor]
 

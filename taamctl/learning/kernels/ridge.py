@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from taamctl.core.seeding import torch_generator
-from taamctl.learning.contract.train_params import RidgeParams
+from taamctl.params.train_params import RidgeParams
 
 Hops = Mapping[int, torch.Tensor]
 GRID = 10.0 ** torch.linspace(

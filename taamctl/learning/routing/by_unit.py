@@ -12,9 +12,9 @@ import torch
 
 from taamctl.core.types import Array, QueryGraph, TaskData
 from taamctl.learning.contract.method import Method
-from taamctl.learning.contract.train_params import InferParams, LensParams
 from taamctl.learning.kernels import ridge
 from taamctl.learning.routing import routers, units
+from taamctl.params.train_params import InferParams, LensParams
 from taamctl.propagation import differentiable
 
 HARD, SOFT, SMOOTHED = (

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from taamctl.core.types import Array
-from taamctl.learning.contract.train_params import InferParams, RidgeParams
 from taamctl.learning.kernels import ridge
 from taamctl.learning.routing import task_id
+from taamctl.params.train_params import InferParams, RidgeParams
 
 ROUTERS = ("amp", "class", "gaussian", "ridge")
 Bounds = Sequence[tuple[int, int]]

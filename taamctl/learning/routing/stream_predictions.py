@@ -9,8 +9,8 @@ import torch
 
 from taamctl.core.types import SCOPES, Array, Prediction, QueryGraph
 from taamctl.learning.contract.method import Method, State
-from taamctl.learning.contract.train_params import InferParams
 from taamctl.learning.routing import task_id
+from taamctl.params.train_params import InferParams
 
 Predicted = tuple[int, int, Prediction]  # stage, query graph, what is predicted
 

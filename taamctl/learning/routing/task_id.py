@@ -9,7 +9,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.learning.contract.train_params import InferParams
+from taamctl.params.train_params import InferParams
 
 Means = Sequence[
     tuple[Array, Array] | None

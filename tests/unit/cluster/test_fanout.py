@@ -36,8 +36,8 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.types import CSR
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import to_scipy
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import FILES
 from taamctl.store import atomic_files

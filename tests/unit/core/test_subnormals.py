@@ -24,9 +24,9 @@ from taamctl.bank.config import from_params
 from taamctl.bank.graph_source import from_dataset
 from taamctl.cli import common
 from taamctl.core import subnormals
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.models import sweep
 from taamctl.params import params_file, sections
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.pipeline import lens_run
 from taamctl.runtime import provenance
 from taamctl.store import artefacts, atomic_files

@@ -9,8 +9,8 @@ import pytest
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.doctor import advice, graph_stats
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
+from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs
-from taamctl.stream.split_params import SplitParams
 from taamctl.stream.task_split import Facts, make_split
 
 PARAMS = SplitParams(

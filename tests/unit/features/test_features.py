@@ -11,8 +11,8 @@ import torch
 from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR
 from taamctl.features import compute, group, profiles
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation import sgc
 from taamctl.propagation.backends import BACKENDS
 from taamctl.propagation.operator import Operator, build, with_self_loops

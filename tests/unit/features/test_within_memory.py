@@ -25,7 +25,6 @@ from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported, synthetic
 from taamctl.features import groups, raw_features, room
-from taamctl.features.precompute_params import PrecomputeParams
 from taamctl.graph.canonical import (
     FeatureHash,
     adjacency_from_edges,
@@ -36,6 +35,7 @@ from taamctl.graph.canonical import (
 )
 from taamctl.params import params_file
 from taamctl.params import sections as parameters
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation import sgc
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout

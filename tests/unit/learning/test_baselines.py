@@ -14,12 +14,12 @@ from taamctl.core import registry
 from taamctl.core.progress import SILENT
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
 from taamctl.learning.contract import kept_rows
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.learning.families.penalty import Accumulator
 from taamctl.learning.kernels import condense, grace
 from taamctl.models.backbones import FrozenBackbone
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
+from taamctl.params.train_params import TrainParams
 from taamctl.propagation import differentiable
 
 F, N = 12, 30

@@ -14,9 +14,9 @@ import torch
 from taamctl.core import registry
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
 from taamctl.learning.contract import device as devices
-from taamctl.learning.contract.train_params import TrainParams
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
+from taamctl.params.train_params import TrainParams
 
 DEVICES = [
     torch.device("cpu"),

@@ -13,10 +13,10 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.seeding import torch_generator
 from taamctl.learning.contract import device
-from taamctl.learning.contract.train_params import InferParams, TrainParams
 from taamctl.learning.kernels import loop, loss
 from taamctl.learning.kernels.adam import Adam
 from taamctl.learning.routing import task_id
+from taamctl.params.train_params import InferParams, TrainParams
 
 TRAIN = TrainParams(
     epochs=3, lr=0.01, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 import torch
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from taamctl.learning.contract.train_params import InferParams, RidgeParams
 from taamctl.learning.kernels import ridge
 from taamctl.learning.routing import routers, task_id, units
+from taamctl.params.train_params import InferParams, RidgeParams
 
 PARAMS = RidgeParams(hops={0: 1.0}, width=1, widest=4096, views=False, exponent=0.0, ridge=1e-6)
 EDGES = sp.csr_matrix(

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from taamctl.core.errors import TaamctlError
-from taamctl.learning.contract.train_params import RidgeParams
 from taamctl.learning.kernels import ridge
+from taamctl.params.train_params import RidgeParams
 
 PARAMS = RidgeParams(
     hops={0: 1.0, 2: 1.0}, width=1, widest=4096, views=False, exponent=0.0, ridge=0.3

@@ -19,11 +19,11 @@ from taamctl.datasets import _imported, products, synthetic
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy
 from taamctl.params import params_file
 from taamctl.params import sections as parameters
+from taamctl.params.split_params import SplitParams
 from taamctl.planning import counts
 from taamctl.planning.costs import Counts
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
-from taamctl.stream.split_params import SplitParams
 
 PARAMS = SplitParams(
     node_order="file",

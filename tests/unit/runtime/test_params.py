@@ -7,10 +7,10 @@ import yaml
 
 from taamctl.core.canonical import canonical_json
 from taamctl.core.errors import TaamctlError
-from taamctl.learning.contract.train_params import InferParams, TrainParams
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
 from taamctl.params.sections import check, recorded
+from taamctl.params.train_params import InferParams, TrainParams
 
 
 def test_the_packaged_file_is_complete_and_right() -> None:

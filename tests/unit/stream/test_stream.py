@@ -12,10 +12,10 @@ from sklearn.model_selection import train_test_split
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, symmetrise, to_scipy
+from taamctl.params.split_params import SplitParams
 from taamctl.stream.induce import account, induce, induce_mixed
 from taamctl.stream.node_parts import group_nodes, split_class
 from taamctl.stream.order import build_stream
-from taamctl.stream.split_params import SplitParams
 from taamctl.stream.task_split import Facts, Split, make_split
 
 PARAMS = SplitParams(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from taamctl.core.spec import param
-from taamctl.learning.contract.train_params import RidgeParams
+from taamctl.params.train_params import RidgeParams
 
 DECISIONS = ("router", "expert", "soft")
 ROUTERS = ("ridge", "prototype")
