@@ -18,6 +18,7 @@ from taamctl.audit.perturb import KINDS
 from taamctl.audit.variants import Case, Run, Variant, changed
 from taamctl.core import registry, subnormals
 from taamctl.core.canonical import canonical, canonical_json
+from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.graph.canonical import content_hash
 from taamctl.params.precompute_params import PrecomputeParams
@@ -49,8 +50,9 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
     """
     from taamctl.stages import precompute, split
 
-    module = registry.load("taamctl.datasets", dataset)
-    own, layout = context.params.plugin("datasets", dataset, module.META.params), context.layout
+    source = data_set(dataset)
+    own = context.params.plugin("datasets", dataset, source.meta.params)
+    layout = context.layout
     if not layout.file("split", dataset).is_file():
         split.run(context, dataset)
     with Artefact(layout.file("split", dataset), "split", layout.command("split", dataset)) as made:
@@ -60,19 +62,19 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
         }
         _require_same(made, wanted, layout.command("split", dataset))
         arrays, graph_sha256 = checks.read_split(made), made.attribute("graph_sha256")
-    raw = module.load(context.data_root, own)
+    raw = source.load(context.data_root, own)
     if content_hash(raw) != graph_sha256:
         raise TaamctlError(
             f"the raw data of {dataset} is not what {layout.file('split', dataset)} was made from",
             f"run {layout.command('split', dataset)} again",
         )
     with tempfile.TemporaryDirectory(dir=layout.root, prefix=".audit-") as temporary:
-        case = Case(context, dataset, module, raw, arrays, Path(temporary).resolve())
+        case = Case(context, dataset, source, raw, arrays, Path(temporary).resolve())
         found = checks.structure(
             arrays,
             raw,
             case.used(raw),
-            module.META.unlabelled_as,
+            source.meta.unlabelled_as,
             as_given=context.params.section(SplitParams).parts == "as_given",
         )
         if not _failed(found):
@@ -115,11 +117,7 @@ def _features(case: Case) -> Check:
         case.context.params.section(PrecomputeParams),
         case.context.layout.command("precompute", case.dataset),
     )
-    norm = (
-        case.module.META.feature_norm
-        if params.feature_norm == "as_released"
-        else params.feature_norm
-    )
+    norm = params.resolved_norm(case.source.meta.feature_norm)
     with Artefact(case.stored("precompute"), "precompute", command) as stored:
         _require_same(stored, {**canonical(params), "feature_norm": norm}, command)
         return checks.train_features(

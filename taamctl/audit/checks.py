@@ -12,11 +12,11 @@ from itertools import pairwise
 import numpy as np
 
 from taamctl.core import subnormals
+from taamctl.core.paths import group
 from taamctl.core.types import CSR, PARTS, Array, NodeGraph
 from taamctl.features import compute as features
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.store.artefacts import Artefact
-from taamctl.store.schema import group
 from taamctl.stream.induce import induce
 
 ROUNDING = 1e-5  # of a row's largest value: what two orders of the same float32 sum may differ by

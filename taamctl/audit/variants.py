@@ -8,13 +8,12 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 from taamctl.audit import isolated, perturb
 from taamctl.audit.checks import SplitArrays
+from taamctl.core.data_set import DataSet
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.graph.canonical import content_hash, feature_hash
 from taamctl.params.split_params import SplitParams
@@ -25,18 +24,6 @@ from taamctl.store.artefacts import Artefact
 from taamctl.stream.induce import message_edges
 
 Run = tuple[str, int]
-
-
-@dataclass(frozen=True)
-class Source:
-    """A graph with what `precompute` asks a data set's module for."""
-
-    META: Any
-    graph: NodeGraph
-
-    def load(self, root: Path | None, params: Any) -> NodeGraph:
-        """Return the graph."""
-        return self.graph
 
 
 @dataclass(frozen=True)
@@ -59,13 +46,13 @@ class Case:
     """One data set under audit.
 
     Attributes:
-        module: the data set's module. raw: its graph. split: its split, as stored.
+        source: the data set. raw: its graph. split: its split, as stored.
         temporary: the folder of the variants.
     """
 
     context: Context
     dataset: str
-    module: Any
+    source: DataSet
     raw: NodeGraph
     split: SplitArrays
     temporary: Path
@@ -75,7 +62,7 @@ class Case:
         return message_edges(
             graph.adjacency,
             self.context.params.section(SplitParams).symmetrize,
-            self.module.META.directed,
+            self.source.meta.directed,
         )
 
     def stored(self, stage: str) -> Path:
@@ -135,7 +122,7 @@ class Case:
             data_root=self.context.data_root,
             progress=self.context.progress,
         )
-        precompute.run(there, self.dataset, Source(self.module.META, graph))
+        precompute.run(there, replace(self.source, load=lambda *_: graph, rows=None))
 
     def train(
         self, variant: Variant, runs: Sequence[Run], predicting: dict[Run, Path] | None = None
@@ -156,13 +143,13 @@ class Case:
         closed += [
             variant.layout.root / stage for stage in STAGES if stage not in ("precompute", "train")
         ]
-        closed += [before.root, *raw_files(self.context.data_root, self.module)]
+        closed += [before.root, *raw_files(self.context.data_root, self.source)]
         task = {
             "tree": self.context.params.tree,
             "outputs": str(inside),
             "rehearsal": "before" if predicting else "",
             "dataset": self.dataset,
-            "module": self.module.__name__ if isinstance(self.module, ModuleType) else "",
+            "module": self.source.module,
             "runs": [list(run) for run in runs],
             "closed": [os.path.realpath(p) for p in closed],
             "open": [os.path.realpath(features)],

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from taamctl.core import registry, subnormals
+from taamctl.core import subnormals
+from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported
@@ -52,15 +53,15 @@ def from_file(path: Path) -> Source:
 
 
 @subnormals.flushed()  # as split
-def from_dataset(name: str, root: Path | None, own: Any) -> Source:
+def from_dataset(name: str, root: Path | None, own: object) -> Source:
     """Load a data set by its name.
 
     Args:
         own: its section of the parameters, or None.
     """
-    module = registry.load(DATASETS, name)
-    meta = module.META
-    return Source(module.load(root, own), meta.directed, meta.unlabelled_as, meta.feature_norm)
+    source = data_set(name)
+    meta = source.meta
+    return Source(source.load(root, own), meta.directed, meta.unlabelled_as, meta.feature_norm)
 
 
 class Query(Protocol):

@@ -11,6 +11,7 @@ import typer
 
 from taamctl.cli import console
 from taamctl.cli.size import size
+from taamctl.core.data_set import data_set
 from taamctl.params.run_params import RunParams
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def make_context(
         raise
     plugins: dict[str, dict[str, type[Any] | None]] = {"datasets": {}, "methods": {}}
     for name in run.datasets:
-        plugins["datasets"][name] = registry.load("taamctl.datasets", name).META.params
+        plugins["datasets"][name] = data_set(name).meta.params
     for name in run.methods:
         registry.require("taamctl.methods", name)
         if check_methods:

@@ -9,6 +9,7 @@ import typer
 
 from taamctl.cli.common import DataRoot, Overrides, ParamsFile, Quiet
 from taamctl.cli.console import make_progress, say
+from taamctl.core.data_set import data_set
 
 if TYPE_CHECKING:
     from taamctl.bank.graph_source import Source
@@ -108,7 +109,6 @@ def source_of(
 ) -> Source:
     """Return the graph that a call names."""
     from taamctl.bank import graph_source
-    from taamctl.core import registry
     from taamctl.core.errors import TaamctlError
     from taamctl.params import params_file, plugin_params
     from taamctl.params import sections as parameters
@@ -123,6 +123,6 @@ def source_of(
     tree = plugin_params.read(path, overrides or (), used=False)
     plugin_params.complete(tree, "datasets", dataset)
     own = parameters.Params(str(path), tree).plugin(
-        "datasets", dataset, registry.load("taamctl.datasets", dataset).META.params
+        "datasets", dataset, data_set(dataset).meta.params
     )
     return graph_source.from_dataset(dataset, find_root(data_root), own)

@@ -12,10 +12,10 @@ from taamctl.cli import verb_data_doctor, verb_data_example, verb_data_import
 from taamctl.cli.common import DataRoot
 from taamctl.cli.console import ByteProgress, say, sheet
 from taamctl.core import registry
+from taamctl.core.data_set import PACKAGE, DataSet, data_set
 from taamctl.core.errors import TaamctlError
-from taamctl.runtime import download, raw_files
+from taamctl.runtime import raw_files
 
-PACKAGE = "taamctl.datasets"
 app = typer.Typer(help="List, describe, fetch and examine data sets.", no_args_is_help=True)
 app.command("doctor")(verb_data_doctor.command)
 app.command("example")(verb_data_example.command)
@@ -70,10 +70,12 @@ def info(name: Name, data_root: DataRoot = None, as_json: AsJson = False) -> Non
 @app.command()
 def fetch(name: Name, data_root: DataRoot = None) -> None:
     """Download the raw files of one data set; what is there already is kept. Prints the folder."""
-    module = registry.load(PACKAGE, name)
-    meta = module.META
+    from taamctl.runtime import download
+
+    source = data_set(name)
+    meta = source.meta
     if not meta.files:
-        return say(f"{name} is {_built_in(module)}: there is nothing to fetch")
+        return say(f"{name} is {_built_in(source)}: there is nothing to fetch")
     target = raw_files.resolve(raw_files.data_root(data_root)) / name
     download.fetch(meta.files, target, ByteProgress())
     typer.echo(str(target))
@@ -85,30 +87,34 @@ def summary(name: str, root: Path | None) -> dict[str, Any]:
     One that cannot be loaded is listed as broken.
     """
     try:
-        module = registry.load(PACKAGE, name)
+        source = data_set(name)
     except TaamctlError as error:
         empty = dict.fromkeys(("nodes", "edges", "features", "classes", "tasks"))
         return {"name": name, **empty, "licence": "-", "found": f"broken: {error.message}"}
-    meta = module.META
-    counts = {
-        key: None if getattr(meta, key) < 0 else getattr(meta, key)
-        for key in ("nodes", "edges", "features", "classes")
-    }
-    tasks = getattr(module, "TASKS", None) or (
-        None if counts["classes"] is None else counts["classes"] // 2
-    )
+    meta = source.meta
+    tasks = source.tasks
+    if tasks is None and meta.classes >= 0:
+        tasks = meta.classes // 2
     return {
         "name": name,
-        **counts,
+        "nodes": _count(meta.nodes),
+        "edges": _count(meta.edges),
+        "features": _count(meta.features),
+        "classes": _count(meta.classes),
         "tasks": tasks,
         "licence": meta.licence,
-        "found": _found(module, root),
+        "found": _found(source, root),
     }
+
+
+def _count(value: int) -> int | None:
+    """Return a count of META, which is -1 where the size of a generated graph is a parameter."""
+    return None if value < 0 else value
 
 
 def describe(name: str, root: Path | None) -> dict[str, Any]:
     """Return everything that META says about a data set, and where its raw files were found."""
-    meta = registry.load(PACKAGE, name).META
+    meta = data_set(name).meta
     return {
         **summary(name, root),
         "directed": meta.directed,
@@ -120,25 +126,20 @@ def describe(name: str, root: Path | None) -> dict[str, Any]:
     }
 
 
-def _found(module: Any, root: Path | None) -> str:
-    if not module.META.files:
-        return _built_in(module)
+def _found(source: DataSet, root: Path | None) -> str:
+    if not source.meta.files:
+        return _built_in(source)
     try:
-        source = raw_files.find(root, module.LAYOUTS)
+        file = raw_files.find(root, source.layouts)
     except TaamctlError as error:
         return f"broken: {error.message}"
-    return "missing" if source is None else str(source)
+    return "missing" if file is None else str(file)
 
 
-def _built_in(module: Any) -> str:
-    imported = getattr(module, "IMPORTED", None)
-    return (
-        str(imported)
-        if imported is not None
-        else "generated"
-        if module.META.nodes < 0
-        else "embedded"
-    )
+def _built_in(source: DataSet) -> str:
+    if source.imported is not None:
+        return str(source.imported)
+    return "generated" if source.meta.nodes < 0 else "embedded"
 
 
 def _shown(value: Any) -> str:

@@ -124,11 +124,11 @@ def command(
 
 def _is_there(context: Context, dataset: str) -> bool:
     """Tell whether a data set's raw files are there, or none are needed."""
-    from taamctl.core import registry
+    from taamctl.core.data_set import data_set
     from taamctl.runtime import raw_files
 
-    module = registry.load("taamctl.datasets", dataset)
-    return not module.META.files or raw_files.find(context.data_root, module.LAYOUTS) is not None
+    source = data_set(dataset)
+    return not source.meta.files or raw_files.find(context.data_root, source.layouts) is not None
 
 
 def _walk(runs: list[Any], context_of: Any, base: Context) -> None:

@@ -18,7 +18,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from taamctl.cluster import probe
-from taamctl.core import registry, subnormals
+from taamctl.core import subnormals
+from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.rows import FeatureRows
 from taamctl.core.types import CSR, Array
@@ -85,13 +86,8 @@ def propagate(
         _wanted(file) as out,
     ):
         probe.require_here(source.expected)
-        parts = groups.Parts(
-            split.read("nodes/orig_id"),
-            split.read("stream/offset"),
-            split.read("edges/indptr"),
-            lambda a, b: split.rows("edges/indices", a, b),
-        )
-        raw = rows_of(registry.load("taamctl.datasets", source.dataset), source.root, source.params)
+        parts = groups.Parts.read(split, source.made_by)
+        raw = rows_of(data_set(source.dataset), source.root, source.params)
         sha256, x = _read(raw, parts.orig_id, norm, low, high)
         for g, (first, last) in enumerate(pairwise(parts.offset.tolist())):
             rows = group.InMemory(x[first:last], sgc.BLOCK)

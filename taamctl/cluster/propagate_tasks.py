@@ -22,6 +22,7 @@ from taamctl.cluster import probe
 from taamctl.cluster.column_blocks import Columns, Source, propagate
 from taamctl.cluster.unit_result import result_of, total
 from taamctl.core import registry
+from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.core.rows import block_rows
@@ -169,15 +170,12 @@ def _require_one(hashes: set[str], dataset: str) -> None:
 
 
 def _source(context: Context, dataset: str) -> Source:
-    split, module = (
-        context.layout.file("split", dataset),
-        registry.load("taamctl.datasets", dataset),
-    )
+    split = context.layout.file("split", dataset)
     expected = probe.expect(
         (*precompute.CODE, f"datasets/{dataset}.py"), split, provenance.sha256(split), "cpu"
     )
     root = None if context.data_root is None else context.data_root.absolute()
-    params = context.params.plugin("datasets", dataset, module.META.params)
+    params = context.params.plugin("datasets", dataset, data_set(dataset).meta.params)
     return Source(expected, context.layout.command("split", dataset), dataset, params, root)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from typing import Any
 
-from taamctl.core.types import Plain
+Plain = Any  # what YAML and JSON hold: text, numbers, null, lists and mappings of such
 
 
 def canonical(value: object) -> Plain:

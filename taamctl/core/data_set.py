@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taamctl.core import registry
-from taamctl.core.rows import FeatureRows
-from taamctl.core.types import NodeGraph
+
+if TYPE_CHECKING:
+    from taamctl.core.rows import FeatureRows
+    from taamctl.core.types import NodeGraph
 
 PACKAGE = "taamctl.datasets"
 Sizes = tuple[int, int, int, int]  # nodes, edges, features, classes
@@ -87,6 +90,7 @@ class DataSet:
         tasks: number of tasks that it states, or None (`TASKS`).
         states: what it states of its stream: `arrival`, `part`, `time` (`STATES`).
         sizes: of a generated one, preset -> its size (`SIZES`).
+        module: import path of its module; empty for an imported graph.
     """
 
     name: str
@@ -99,6 +103,7 @@ class DataSet:
     tasks: int | None = None
     states: tuple[str, ...] = ()
     sizes: Mapping[str, Sizes] = field(default_factory=dict)
+    module: str = ""
 
 
 def data_set(name: str) -> DataSet:
@@ -108,6 +113,7 @@ def data_set(name: str) -> DataSet:
         TaamctlError: there is none of that name, or its module cannot be imported.
     """
     module = registry.load(PACKAGE, name)
+    imported: Path | None = getattr(module, "IMPORTED", None)
     return DataSet(
         name=name,
         meta=module.META,
@@ -115,8 +121,9 @@ def data_set(name: str) -> DataSet:
         rows=getattr(module, "features", None),
         layouts=getattr(module, "LAYOUTS", ()),
         beside=getattr(module, "RAW", ()),
-        imported=getattr(module, "IMPORTED", None),
+        imported=imported,
         tasks=getattr(module, "TASKS", None),
         states=getattr(module, "STATES", ()),
         sizes=getattr(module, "SIZES", {}),
+        module="" if imported is not None else module.__name__,
     )

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 PARTS = ("train", "val", "test")
 SCOPES = ("all_seen", "up_to_task", "task_only")
 Array = np.ndarray[Any, Any]
-Plain = Any  # what YAML and JSON hold: text, numbers, null, lists and mappings of such
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from taamctl.core import registry, subnormals
+from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.doctor import advice, graph_stats, task_ids
@@ -38,19 +39,17 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     Raises:
         TaamctlError: the graph cannot be loaded.
     """
-    module = registry.load(PACKAGE, dataset)
-    graph: NodeGraph = module.load(
-        context.data_root, context.params.plugin("datasets", dataset, module.META.params)
-    )
+    source = data_set(dataset)
+    meta = source.meta
+    own = context.params.plugin("datasets", dataset, meta.params)
+    graph = source.load(context.data_root, own)
     split_params = context.params.section(SplitParams)
     facts, codes = graph_stats.graph_facts(graph)
     there = machine(context.layout.root)
     room = {"memory": there["memory"], "disk": there["disk"]}
     findings, stream, routed, costs = [], None, None, []
     try:
-        made = make_split(
-            graph, Facts(module.META.directed, module.META.unlabelled_as), split_params
-        )
+        made = make_split(graph, Facts(meta.directed, meta.unlabelled_as), split_params)
     except TaamctlError as error:
         findings.append(Finding(STOP, error.message, error.hint))
     else:
@@ -65,11 +64,11 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
             findings.append(Finding(NOTE, "task IDs were not looked at, for want of room"))
         elif len(made.stream.tasks) > 1:
             try:
-                routed = _routed(context, graph, made, module.META.feature_norm)
+                routed = _routed(context, graph, made, meta.feature_norm)
                 findings += advice.routing_findings(routed)
             except TaamctlError as error:  # hops that are not there
                 findings.append(Finding(STOP, error.message, error.hint))
-    findings += advice.graph_findings(facts, split_params, module.META.directed)
+    findings += advice.graph_findings(facts, split_params, meta.directed)
     levels = (STOP, WARN, NOTE)
     findings.sort(key=lambda f: levels.index(f.level))
     return {

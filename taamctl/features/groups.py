@@ -5,25 +5,57 @@ the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
+from taamctl.core.canonical import Plain
+from taamctl.core.errors import TaamctlError
+from taamctl.core.paths import group
 from taamctl.core.progress import Progress
 from taamctl.core.rows import FeatureRows
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, PARTS, Array
-from taamctl.features import group, room
+from taamctl.features import room
+from taamctl.features.group import compute
 from taamctl.features.raw_features import GroupFeatures, opened
 from taamctl.params.precompute_params import PrecomputeParams
 
-Made = tuple[
-    int, int, int, dict[str, Array | Slices]
-]  # a group's number, its rows [low, high), what is stored of it
-LONG = 1 << 30  # edges x features from which on the end of every task is told
+# a group's number, its rows [low, high), what is stored of it
+Made = tuple[int, int, int, dict[str, Array | Slices]]
+LONG = 1 << 30  # edges x features from which on the end of every task is reported
+
+
+class SplitArtefact(Protocol):
+    """A split, open for reading."""
+
+    path: Path
+
+    def read(self, path: str) -> Array:
+        """Return one whole array, checked."""
+
+    def rows(self, path: str, low: int, high: int) -> Array:
+        """Return some rows of an array, unchecked."""
+
+    def verify(self, path: str) -> None:
+        """Check an array, a few rows at a time."""
+
+    def attribute(self, name: str) -> Plain:
+        """Return a root attribute."""
+
+
+class Writes(Protocol):
+    """An artefact that is being written."""
+
+    def put(self, path: str, values: Array | Slices) -> None:
+        """Write an array."""
+
+    def tick(self) -> None:
+        """Raise what came between two arrays: Ctrl-C, or a full disk."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +63,42 @@ class Parts:
     """What a split says: rows, and the edges among them, which are read group by group.
 
     Attributes:
-        orig_id: [N] the node of every row. offset: [G + 1] group boundaries. indptr: [N + 1] row
-            pointer of the edges.
+        orig_id: [N] the node of every row. y: [N] its class. offset: [G + 1] group boundaries.
+        indptr: [N + 1] row pointer of the edges.
         columns: entries [low, high) of the edges' column numbers, as an array of its own.
+        features_sha256: hash of the raw features that the split was made from.
+        passed: arrays that are kept with the features as they are, by path.
+        dataset, where, made_by: the data set, the split's file, and the command that makes it,
+            for messages.
     """
 
     orig_id: Array
+    y: Array
     offset: Array
     indptr: Array
     columns: Callable[[int, int], Array]
+    features_sha256: str = ""
+    passed: dict[str, Array] = field(default_factory=dict)
+    dataset: str = ""
+    where: str = ""
+    made_by: str = ""
+
+    @staticmethod
+    def read(split: SplitArtefact, made_by: str) -> Parts:
+        """Return what an open split says; its edges are checked now and read later."""
+        split.verify("edges/indices")
+        return Parts(
+            split.read("nodes/orig_id"),
+            split.read("nodes/y"),
+            split.read("stream/offset"),
+            split.read("edges/indptr"),
+            lambda low, high: split.rows("edges/indices", low, high),
+            str(split.attribute("features_sha256")),
+            {path: split.read(path) for path in ("stream/bounds", "classes/name")},
+            str(split.attribute("dataset")),
+            str(split.path),
+            made_by,
+        )
 
     def edges(self, low: int, high: int) -> CSR:
         """Return the edges of the group with rows [low, high), numbered from 0."""
@@ -60,6 +119,40 @@ class Work:
     params: PrecomputeParams
     norm: str
     limit: int | None = None
+
+
+class Begun(Protocol):
+    """What begins the propagation: here, or on the workers of a cluster."""
+
+    def __call__(
+        self, work: Work, folder: Path, progress: Progress, tick: Callable[[], None]
+    ) -> AbstractContextManager[tuple[str, Iterator[Made]]]:
+        """Read the raw features, and yield their hash and then every group."""
+
+
+def write(writer: Writes, work: Work, begun: Begun, folder: Path, progress: Progress) -> None:
+    """Propagate all groups and write each as it comes.
+
+    Args:
+        folder: where scratch files go.
+
+    Raises:
+        TaamctlError: the raw features are not those of the split.
+    """
+    parts = work.parts
+    for path, array in parts.passed.items():
+        writer.put(path, array)
+    with begun(work, folder, progress, writer.tick) as (sha256, made):
+        if sha256 != parts.features_sha256:
+            raise TaamctlError(
+                f"the raw data of {parts.dataset} is not what {parts.where} was made from",
+                f"run {parts.made_by} again",
+            )
+        for g, low, high, entries in made:
+            place = group(g // len(PARTS), PARTS[g % len(PARTS)])
+            own = {"orig_id": parts.orig_id[low:high], "y": parts.y[low:high]}
+            for name, values in (own | entries).items():
+                writer.put(f"{place}/{name}", values)
 
 
 @contextmanager
@@ -111,7 +204,7 @@ def _made(
     progress.start("propagate", int(indptr[-1] + offset[-1]))
     for g, (low, high) in enumerate(pairwise(offset.tolist())):
         x, h = features.group(g)
-        made = group.compute(x, h, work.parts.edges(low, high), g, work.params, tick)
+        made = compute(x, h, work.parts.edges(low, high), g, work.params, tick)
         yield g, low, high, made.entries(work.params)
         del made, x, h
         progress.advance(int(indptr[high] - indptr[low]) + high - low)

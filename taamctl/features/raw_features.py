@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from itertools import chain, pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
+from taamctl.core.data_set import DataSet
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import mib, used
 from taamctl.core.progress import Progress
@@ -43,25 +44,26 @@ class GroupFeatures(Protocol):
         """
 
 
-def rows_of(module: Any, root: Path | None, params: Any, limit: int | None = None) -> FeatureRows:
-    """Return a data set's features: row by row where its module offers `features`, else those of
+def rows_of(
+    source: DataSet, root: Path | None, params: object, limit: int | None = None
+) -> FeatureRows:
+    """Return a data set's features: row by row where it offers them, else those of
     its whole graph.
 
     Raises:
         TaamctlError: the whole graph has to be loaded, and its edges alone are more than `limit`,
             the bytes that the process may have.
     """
-    if hasattr(module, "features"):
-        rows: FeatureRows = module.features(root, params)
-        return rows
-    least = used() + 4 * module.META.edges + 8 * module.META.nodes
+    if source.rows is not None:
+        return source.rows(root, params)
+    least = used() + 4 * source.meta.edges + 8 * source.meta.nodes
     if limit is not None and least > limit:
         raise TaamctlError(
             f"{limit >> 20} MiB of memory are too little to load the whole graph: it takes "
             f"{mib(least)} MiB at least",
             IMPORT,
         )
-    return of_whole(module.load(root, params).features)
+    return of_whole(source.load(root, params).features)
 
 
 class Held:

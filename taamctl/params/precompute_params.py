@@ -30,3 +30,7 @@ class PrecomputeParams:
     ls_seed: int = param("seed of those ties", ge=0)
     store_x: bool = param("keep the raw features too (methods that declare a need for them)")
     store_edges: bool = param("keep the edges too (methods that declare a need for them)")
+
+    def resolved_norm(self, as_released: str) -> str:
+        """Return `none` or `row`; `as_released` is what the data set's usual reader does."""
+        return as_released if self.feature_norm == "as_released" else self.feature_norm

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from taamctl.core import registry
+from taamctl.core.data_set import DataSet, data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.params.split_params import SplitParams
 from taamctl.planning.costs import Counts, reach
@@ -138,22 +138,19 @@ def of_dataset(context: Context, name: str) -> Graph:
     """Return the counts of a data set from its META, its generator's sizes, or the shapes in
     `data/NAME.h5`; raw data is not read.
     """
-    module = registry.load(PACKAGE, name)
-    meta = module.META
+    source = data_set(name)
+    meta = source.meta
     if meta.nodes < 0:
-        return _generated(module, name, context.params.plugin("datasets", name, meta.params))
-    file = getattr(module, "IMPORTED", None)
-    joined, filled = (
-        _looked_at(file, meta.nodes, meta.features)
-        if file is not None
-        else KNOWN.get(name, (2.0, 1.0))
-    )
-    notes = (
-        ()
-        if file is not None or name in KNOWN
-        else ("every edge is taken as stored in one direction, features as dense",)
-    )
-    if "part" in getattr(module, "STATES", ()):
+        return _generated(source, context.params.plugin("datasets", name, meta.params))
+    notes: tuple[str, ...] = ()
+    if source.imported is not None:
+        joined, filled = _looked_at(source.imported, meta.nodes, meta.features)
+    elif name in KNOWN:
+        joined, filled = KNOWN[name]
+    else:
+        joined, filled = 2.0, 1.0
+        notes = ("every edge is taken as stored in one direction, features as dense",)
+    if "part" in source.states:
         notes = (
             *notes,
             "the graph states its parts; they are taken to follow split.train, val and test",
@@ -167,25 +164,25 @@ def of_dataset(context: Context, name: str) -> Graph:
         joined,
         filled,
         meta.directed,
-        getattr(module, "TASKS", None),
-        streams=hasattr(module, "features"),
-        file=file,
+        source.tasks,
+        streams=source.rows is not None,
+        file=source.imported,
         notes=notes,
     )
 
 
-def _generated(module: Any, name: str, own: Any) -> Graph:
-    sizes = getattr(module, "SIZES", {}).get(getattr(own, "preset", None))
+def _generated(source: DataSet, own: object) -> Graph:
+    sizes = source.sizes.get(getattr(own, "preset", ""))
     if sizes is None:
         raise TaamctlError(
-            f"the data set {name} is generated and does not say how large it becomes",
+            f"the data set {source.name} is generated and does not say how large it becomes",
             "give --nodes, --edges, --features and --classes instead of --dataset",
         )
     nodes, edges, features, classes = sizes
     inside = float(getattr(own, "homophily", SHARE[1]))
     spread = (inside, min(1.0, inside + 0.1 * (1 - inside)), min(1.0, inside + 0.3 * (1 - inside)))
     return Graph(
-        name,
+        source.name,
         nodes,
         edges,
         features,
@@ -193,7 +190,7 @@ def _generated(module: Any, name: str, own: Any) -> Graph:
         2.0,
         1.0,
         share=spread,
-        streams=hasattr(module, "features"),
+        streams=source.rows is not None,
     )
 
 

@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from taamctl.core import subnormals
-from taamctl.core.canonical import canonical
+from taamctl.core.canonical import Plain, canonical
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
-from taamctl.core.types import Plain
 from taamctl.params.sections import Params
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
 from taamctl.store.lock import writing
+
+BASE = ("core", "params", "runtime", "store")  # the code under every stage
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from taamctl.core.data_set import DataSet
 from taamctl.core.errors import TaamctlError
 
 VARIABLE = "TAAMCTL_DATA"
@@ -148,21 +149,18 @@ def as_folder(source: Source, names: Iterable[str]) -> Iterator[Path]:
         yield Path(scratch)
 
 
-def raw_files(
-    root: Path | None, layouts: Iterable[str], patterns: Iterable[str] = ()
-) -> tuple[Path, ...]:
-    """Return the raw files that a data set would read; none where nothing is there.
-
-    Args:
-        layouts: where its main file may lie, as for `find`.
-        patterns: what else belongs to it, in the same folder.
+def raw_files(root: Path | None, data_set: DataSet) -> tuple[Path, ...]:
+    """Return the raw files that a data set would read; none for embedded and generated data, or
+    where nothing is there.
     """
-    source = find(root, layouts)
+    if data_set.imported is not None:
+        return (data_set.imported,)
+    source = find(root, data_set.layouts)
     if source is None:
         return ()
     found = {source.path}
     if not source.member:
-        for pattern in patterns:
+        for pattern in data_set.beside:
             found |= set(source.path.parent.glob(pattern))
     return tuple(sorted(found))
 

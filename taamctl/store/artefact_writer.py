@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
-from taamctl.core.canonical import canonical_json
+from taamctl.core.canonical import Plain, canonical_json
 from taamctl.core.slices import Slices
-from taamctl.core.types import Array, Plain
+from taamctl.core.types import Array
 from taamctl.store import schema
 from taamctl.store.atomic_files import atomic
 from taamctl.store.sink import Sink, interrupts_held

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.paths import group
 from taamctl.core.types import CSR, Array, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.store.artefacts import Artefact
-from taamctl.store.schema import group
 
 EXTRAS = {"x": ("x_indptr", "x_indices", "x_data"), "edges": ("indptr", "indices")}
 

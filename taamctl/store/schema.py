@@ -309,11 +309,6 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def group(task: int, part: str) -> str:
-    """Return the folder of a (task, part) inside an artefact."""
-    return f"tasks/{task:02d}/{part}"
-
-
 def entry_of(kind: str, path: str) -> Entry | None:
     """Return the table entry that describes `path` of an artefact of `kind`, or None where the
     table has none.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from taamctl.core.canonical import Plain
+from taamctl.core.canonical import canonical as as_plain
 from taamctl.core.types import CSR, Array, NodeGraph, TaskStream
 from taamctl.graph import canonical
 from taamctl.params.split_params import SplitParams
@@ -50,7 +52,35 @@ class Split:
     label_sha256: str
     edges_before: tuple[int, int]
     unlabelled: tuple[int, str]
-    stated: dict[str, Any]
+    stated: dict[str, Plain]
+
+    def attributes(self) -> dict[str, str]:
+        """Return the root attributes of the `split` artefact, by name."""
+        account = {
+            "edges_stored": self.edges_before[0],
+            "edges_used": self.edges_before[1],
+            "dropped": as_plain(self.dropped),
+            "unlabelled": self.unlabelled,
+            **self.stated,
+        }
+        return {"label_sha256": self.label_sha256, "account": json.dumps(account)}
+
+    def arrays(self) -> dict[str, object]:
+        """Return the arrays of the `split` artefact, by path."""
+        return {
+            "classes/label": self.stream.labels,
+            "classes/name": self.stream.class_names,
+            "classes/count": self.counts,
+            "stream/bounds": [(task.low, task.high) for task in self.stream.tasks],
+            "stream/offset": self.offset,
+            "nodes/orig_id": self.orig_id,
+            "nodes/y": self.y,
+            "edges/indptr": self.edges.indptr,
+            "edges/indices": self.edges.indices,
+            "mixed/indptr": self.mixed.indptr,
+            "mixed/indices": self.mixed.indices,
+            "account/table": self.table,
+        }
 
 
 def _labels(graph: NodeGraph, facts: Facts, params: SplitParams) -> Array:
@@ -102,10 +132,10 @@ def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
 
 def _stated(
     raw: NodeGraph, labels: Array, stream: TaskStream, params: SplitParams, used: int
-) -> dict[str, Any]:
+) -> dict[str, Plain]:
     """Return what the split takes from the graph itself, and how many nodes that leaves out."""
     how = rule(params, raw.given)
-    out: dict[str, Any] = {}
+    out: dict[str, Plain] = {}
     if params.tasks == "as_given" and raw.given.arrival is not None:
         out["tasks"] = "given"
     if how != "drawn":
