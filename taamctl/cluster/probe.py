@@ -61,7 +61,7 @@ def expect(code: tuple[str, ...], file: Path, sha256: str, device: str) -> Expec
         code: as in a `Job`; that of the units, which is here, is added.
         file: the input. sha256: its digest, which is known already.
     """
-    now, code = file.stat(), ("fanout", *code)
+    now, code = file.stat(), ("cluster", *code)
     return Expected(
         versions(),
         code,

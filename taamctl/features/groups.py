@@ -13,15 +13,14 @@ from typing import Protocol
 
 import numpy as np
 
+from taamctl.core import paths
 from taamctl.core.canonical import Plain
 from taamctl.core.errors import TaamctlError
-from taamctl.core.paths import group
 from taamctl.core.progress import Progress
 from taamctl.core.rows import FeatureRows
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, PARTS, Array
-from taamctl.features import room
-from taamctl.features.group import compute
+from taamctl.features import group, room
 from taamctl.features.raw_features import GroupFeatures, opened
 from taamctl.params.precompute_params import PrecomputeParams
 
@@ -63,9 +62,10 @@ class Parts:
     """What a split says: rows, and the edges among them, which are read group by group.
 
     Attributes:
-        orig_id: [N] the node of every row. y: [N] its class. offset: [G + 1] group boundaries.
-        indptr: [N + 1] row pointer of the edges.
+        orig_id: [N] the node of every row. offset: [G + 1] group boundaries. indptr: [N + 1] row
+            pointer of the edges.
         columns: entries [low, high) of the edges' column numbers, as an array of its own.
+        y: [N] the class of every row.
         features_sha256: hash of the raw features that the split was made from.
         passed: arrays that are kept with the features as they are, by path.
         dataset, where, made_by: the data set, the split's file, and the command that makes it,
@@ -73,10 +73,10 @@ class Parts:
     """
 
     orig_id: Array
-    y: Array
     offset: Array
     indptr: Array
     columns: Callable[[int, int], Array]
+    y: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     features_sha256: str = ""
     passed: dict[str, Array] = field(default_factory=dict)
     dataset: str = ""
@@ -89,10 +89,10 @@ class Parts:
         split.verify("edges/indices")
         return Parts(
             split.read("nodes/orig_id"),
-            split.read("nodes/y"),
             split.read("stream/offset"),
             split.read("edges/indptr"),
             lambda low, high: split.rows("edges/indices", low, high),
+            split.read("nodes/y"),
             str(split.attribute("features_sha256")),
             {path: split.read(path) for path in ("stream/bounds", "classes/name")},
             str(split.attribute("dataset")),
@@ -149,7 +149,7 @@ def write(writer: Writes, work: Work, begun: Begun, folder: Path, progress: Prog
                 f"run {parts.made_by} again",
             )
         for g, low, high, entries in made:
-            place = group(g // len(PARTS), PARTS[g % len(PARTS)])
+            place = paths.group(g // len(PARTS), PARTS[g % len(PARTS)])
             own = {"orig_id": parts.orig_id[low:high], "y": parts.y[low:high]}
             for name, values in (own | entries).items():
                 writer.put(f"{place}/{name}", values)
@@ -204,7 +204,7 @@ def _made(
     progress.start("propagate", int(indptr[-1] + offset[-1]))
     for g, (low, high) in enumerate(pairwise(offset.tolist())):
         x, h = features.group(g)
-        made = compute(x, h, work.parts.edges(low, high), g, work.params, tick)
+        made = group.compute(x, h, work.parts.edges(low, high), g, work.params, tick)
         yield g, low, high, made.entries(work.params)
         del made, x, h
         progress.advance(int(indptr[high] - indptr[low]) + high - low)

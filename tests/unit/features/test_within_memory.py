@@ -10,14 +10,13 @@ import tracemalloc
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from taamctl.stages import precompute, split
 
-from taamctl.core import registry
+from taamctl.core.data_set import DataSet, data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.rows import FeatureRows, of_whole
@@ -271,9 +270,10 @@ def test_what_is_held_in_memory_is_what_it_was_priced_at(
 
 
 def test_a_graph_that_is_loaded_whole_and_cannot_fit_is_refused_before_it_is_loaded() -> None:
-    module = SimpleNamespace(META=SimpleNamespace(edges=10**9, nodes=10**6))
+    large = replace(synthetic.META, edges=10**9, nodes=10**6)
+    source = DataSet("large", large, load=lambda root, params: pytest.fail("it was loaded"))
     with pytest.raises(TaamctlError, match="too little to load the whole graph") as caught:
-        raw_features.rows_of(module, None, None, 1 << 30)
+        raw_features.rows_of(source, None, None, 1 << 30)
     assert "taamctl data import" in caught.value.hint
 
 
@@ -351,7 +351,7 @@ def test_the_file_is_the_same_in_every_byte(
     with Artefact(limited.path, "precompute") as features:
         assert features.has("tasks/00/train/x") == (kind in ("generated", "imported"))
     rows, task = (
-        raw_features.rows_of(registry.load("taamctl.datasets", name), None, SYNTHETIC),
+        raw_features.rows_of(data_set(name), None, SYNTHETIC),
         FeatureStore(limited.path, "").task(0, ("x",)),
     )
     with Artefact(limited.path, "precompute") as features:

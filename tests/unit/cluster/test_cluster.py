@@ -429,7 +429,7 @@ def test_a_worker_that_differs_is_named(client: Any, told: Path, tmp_path: Path)
     for change, words in (
         ({"file": "/nowhere/features.h5"}, "cannot read /nowhere/features.h5"),
         ({"sha256": "0", "mtime_ns": 1}, "sees another .*features.h5 than this process"),
-        ({"digest": "0"}, "runs other code in fanout, core, .*methods/taam.py"),
+        ({"digest": "0"}, "runs other code in cluster, core, .*methods/taam.py"),
         ({"code": ("methods/absent.py",)}, "lacks what is to run"),
         ({"device": "cuda"}, "cannot train: .* no CUDA device"),
         ({"versions": (("torch", "1.0"),)}, "has torch .* instead of 1.0"),
@@ -459,7 +459,7 @@ def test_a_worker_with_other_units_differs(told: Path, tmp_path: Path) -> None:
     (tmp_path / "wanted").write_bytes(pickle.dumps(wanted))
     looked = []
     for line in ("", "# another version\n"):
-        with (tmp_path / "other" / "taamctl" / "fanout" / "columns.py").open("a") as file:
+        with (tmp_path / "other" / "taamctl" / "cluster" / "column_blocks.py").open("a") as file:
             file.write(line)
         asked = (
             "import pickle, sys; from taamctl.cluster import probe; "
@@ -474,7 +474,7 @@ def test_a_worker_with_other_units_differs(told: Path, tmp_path: Path) -> None:
                 check=True,
             ).stdout.strip()
         )
-    assert looked == ["[]", str([("runs other code in fanout, core", probe.AGAIN)])]
+    assert looked == ["[]", str([("runs other code in cluster, core", probe.AGAIN)])]
 
 
 def _has_cuda() -> bool:
