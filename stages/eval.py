@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from taamctl.core.canonical import canonical
+from taamctl.core.plain_values import canonical
 from taamctl.core.types import SCOPES
 from taamctl.evaluation import summary
 from taamctl.params.eval_params import EvalParams

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from taamctl.core import registry
-from taamctl.core.canonical import canonical
+from taamctl.core.plain_values import canonical
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
 from taamctl.learning.routing.stream_predictions import infer_part

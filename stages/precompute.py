@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from taamctl.core.canonical import Plain, canonical
 from taamctl.core.data_set import DataSet, data_set
+from taamctl.core.plain_values import Plain, canonical
 from taamctl.features import groups
 from taamctl.features.raw_features import rows_of
 from taamctl.params.precompute_params import PrecomputeParams

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from taamctl.core.canonical import canonical
+from taamctl.core.plain_values import canonical
 from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
 from taamctl.report import collect, contents, figure_data, figures, lens_figure, lens_table, page

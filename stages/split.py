@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from taamctl.core.canonical import canonical
 from taamctl.core.data_set import data_set
+from taamctl.core.plain_values import canonical
 from taamctl.graph.canonical import content_hash, feature_hash
 from taamctl.params.split_params import SplitParams
 from taamctl.runtime.job import BASE, Context, Job, Outcome, execute

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taamctl.core import registry
-from taamctl.core.canonical import canonical
+from taamctl.core.plain_values import canonical
 from taamctl.core.progress import SILENT
 from taamctl.core.types import Array
 from taamctl.learning.contract import device as devices

@@ -17,9 +17,9 @@ from taamctl.audit.isolated import TrainingRun
 from taamctl.audit.perturb import KINDS
 from taamctl.audit.variants import Case, Run, Variant, changed
 from taamctl.core import registry, subnormals
-from taamctl.core.canonical import canonical, canonical_json
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import canonical, canonical_json
 from taamctl.graph.canonical import content_hash
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams

@@ -10,7 +10,7 @@ from taamctl.bank import store, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.graph_source import InMemory, OnDisk, Query, Source
-from taamctl.bank.predictor import Predictor, Wishes
+from taamctl.bank.predictor import Predictor, PredictOptions
 from taamctl.bank.router import Router
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.core import subnormals
@@ -90,7 +90,7 @@ class Bank:
         self,
         graph: NodeGraph | Source | str | Path,
         *,
-        wishes: Wishes | None = None,
+        options: PredictOptions | None = None,
         decide: str | None = None,
         router: str = "ridge",
         unit: str = "node",
@@ -106,9 +106,9 @@ class Bank:
                 `graph`: what one choice is made for.
             unknown: share of nodes of known classes that may be called unknown; 0: never; None: as
                 the bank was made.
-            wishes: all of the above in one, and more; it replaces them.
+            options: all of the above in one, and more; it replaces them.
         """
-        asked = wishes or Wishes(
+        asked = options or PredictOptions(
             decide or self.config.bank.decide,
             router,
             unit,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from taamctl.core import registry
-from taamctl.core.canonical import Plain, canonical
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import StreamInfo
 from taamctl.learning.contract.method import Method
 from taamctl.params import binding

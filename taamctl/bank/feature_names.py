@@ -25,17 +25,14 @@ class Reordered:
     """
 
     def __init__(self, query: Query, order: Array) -> None:
-        self._query, self._order = query, order
-        self.num_nodes, self.num_features, self.directed = (
-            query.num_nodes,
-            query.num_features,
-            query.directed,
-        )
-        self.before_names, self.adjacency, self.names = (
-            query.before_names,
-            query.adjacency,
-            query.names,
-        )
+        self._query = query
+        self._order = order
+        self.num_nodes = query.num_nodes
+        self.num_features = query.num_features
+        self.directed = query.directed
+        self.before_names = query.before_names
+        self.adjacency = query.adjacency
+        self.names = query.names
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -60,15 +57,14 @@ def order_of(learned: Sequence[str], given: Sequence[str], where: str) -> Array 
     """
     if not learned or not given or tuple(learned) == tuple(given):
         return None
-    known, there = set(learned), set(given)
-    missing = [name for name in learned if name not in there]
-    surplus = [name for name in given if name not in known]
+    missing = _without(learned, given)
+    surplus = _without(given, learned)
     if missing or surplus:
-        faults = [
-            f"{what} {_some(names)}"
-            for what, names in (("it lacks", missing), ("the bank does not know", surplus))
-            if names
-        ]
+        faults = []
+        if missing:
+            faults.append(f"it lacks {_some(missing)}")
+        if surplus:
+            faults.append(f"the bank does not know {_some(surplus)}")
         raise TaamctlError(
             f"{where} has other features than the bank: {'; '.join(faults)}",
             "give every node the features that the bank was made with, under the same names, in "
@@ -87,11 +83,11 @@ def unchecked(learned: Sequence[str], given: Sequence[str], before_names: bool) 
     """
     if (learned and given) or not (learned or given or before_names):
         return ""
-    lacking = (
-        "neither the bank nor the graph keeps"
-        if not (learned or given)
-        else f"the {'bank' if given else 'graph'} does not keep"
-    )
+    lacking = "neither the bank nor the graph keeps"
+    if given:
+        lacking = "the bank does not keep"
+    elif learned:
+        lacking = "the graph does not keep"
     return (
         f"{lacking} the features' names: whether they stand in the bank's order cannot be checked"
     )
@@ -108,15 +104,19 @@ def reordered(source: Source, learned: Sequence[str]) -> Source:
     if order is None:
         return source
     x = graph.features
-    moved = (
-        from_scipy(to_scipy(x)[:, order])
-        if isinstance(x, CSR)
-        else np.ascontiguousarray(x[:, order])
-    )
+    moved: Array | CSR
+    if isinstance(x, CSR):
+        moved = from_scipy(to_scipy(x)[:, order])
+    else:
+        moved = np.ascontiguousarray(x[:, order])
     return replace(source, graph=replace(graph, features=moved, feature_names=tuple(learned)))
 
 
+def _without(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    known = set(others)
+    return [name for name in names if name not in known]
+
+
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN])) + (
-        f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    )
+    shown = ", ".join(map(repr, names[:SHOWN]))
+    return f"{shown} and {len(names) - SHOWN:,} more" if len(names) > SHOWN else shown

@@ -5,18 +5,19 @@ wanted, and say where nothing fits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
 
-from taamctl.bank import feature_names, prototype, task_file
+from taamctl.bank import feature_names, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.feature_names import Reordered
 from taamctl.bank.graph_source import Query
 from taamctl.bank.hops import HopRows, open_hops, row_block
+from taamctl.bank.prototype import Prototypes
 from taamctl.bank.router import around, thresholds
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
@@ -33,13 +34,12 @@ if TYPE_CHECKING:
     from taamctl.bank.task_file import Shared, TaskState
     from taamctl.learning.contract.method import Method
 
-MIXED = (
-    0.2  # share of nodes that disagree with their unit's task from which on a graph is called mixed
-)
+# share of nodes that disagree with their unit's task from which on a graph is called mixed
+MIXED = 0.2
 
 
 @dataclass(frozen=True)
-class Wishes:
+class PredictOptions:
     """How a graph is to be answered.
 
     Attributes:
@@ -115,12 +115,15 @@ class Routed:
 
 
 class Predictor:
-    """Answer graphs with one bank and one set of wishes; everything runs on the CPU in float32."""
+    """Answer graphs with one bank and one set of options; everything runs on the CPU in float32."""
 
-    def __init__(self, bank: OpenBank, wishes: Wishes) -> None:
-        self._bank, self._wishes, self._bounds = bank, wishes, bank.manifest.bounds
+    def __init__(self, bank: OpenBank, options: PredictOptions) -> None:
+        self._bank = bank
+        self._options = options
+        self._bounds = bank.manifest.bounds
         devices.pin(torch.device("cpu"), bank.config.train.threads)
-        self._router, self._shared = bank.router, bank.shared
+        self._router = bank.router
+        self._shared = bank.shared
 
     def answer(self, query: Query) -> Answers:
         """Return the answers for a whole graph.
@@ -129,59 +132,28 @@ class Predictor:
             TaamctlError: the features are not the bank's, by name or by number, or the memory limit
                 is too low.
         """
-        config, wishes, manifest = self._bank.config, self._wishes, self._bank.manifest
-        learned, given = self._shared.feature_names, query.feature_names
-        order, unchecked = (
-            feature_names.order_of(learned, given, "the graph"),
-            feature_names.unchecked(learned, given, query.before_names),
-        )
-        if order is not None:
-            query = Reordered(query, order)
-        if query.num_features != manifest.num_features:
-            raise TaamctlError(
-                f"the graph has {query.num_features} features per node, the bank was made for "
-                f"{manifest.num_features}",
-                "give every node the features that the bank was made with, in the same order",
-            )
-        operator = build(
-            message_edges(query.adjacency(), config.split.symmetrize, query.directed),
-            config.precompute.self_loops,
-        )
-        wanted = {*config.bank.router.hops}
-        if wishes.decide != "router":
-            wanted.add(config.precompute.hops)
-        if wishes.router == "prototype":
-            wanted |= set(range(max(config.infer.hops) + 1))
+        config = self._bank.config
+        manifest = self._bank.manifest
+        learned = self._shared.feature_names
+        unchecked = feature_names.unchecked(learned, query.feature_names, query.before_names)
+        query = self._in_the_banks_order(query)
+        edges = message_edges(query.adjacency(), config.split.symmetrize, query.directed)
+        operator = build(edges, config.precompute.self_loops)
         assert manifest.feature_norm is not None
         with open_hops(
             query,
             manifest.feature_norm,
             operator,
-            wanted,
+            self._hops_wanted(),
             config.precompute.backend,
-            wishes.limit,
-            wishes.scratch,
+            self._options.limit,
+            self._options.scratch,
             per_node=12 * len(self._bounds) + 64,
         ) as hops:
             routed, notes = self._route(hops, operator)
             label, confidence = self._decide(hops, operator, routed)
-        tables = (
-            [self._bank.task(t).quantiles for t in range(len(manifest.tasks))]
-            if wishes.unknown
-            else []
-        )
         owner = np.array([t.number for t in manifest.tasks])[self._router.owner]
-        likeliest = (
-            self._router.owner[routed.best[np.arange(len(label)), routed.posterior.argmax(1)]]
-            if len(label)
-            else label
-        )
-        unknown = (
-            routed.novelty > thresholds(tables, wishes.unknown)[likeliest]
-            if wishes.unknown
-            else np.zeros(len(label), bool)
-        )
-        names, notes = query.names(), (*([unchecked] if unchecked else []), *notes)
+        names = query.names()
         return Answers(
             np.arange(len(label)) if names is None else names,
             label,
@@ -189,33 +161,88 @@ class Predictor:
             owner[label],
             confidence,
             routed.novelty,
-            unknown,
-            notes,
+            self._unknown(routed),
+            (unchecked, *notes) if unchecked else notes,
         )
+
+    def _in_the_banks_order(self, query: Query) -> Query:
+        """Return the graph with its features as the bank has them."""
+        order = feature_names.order_of(self._shared.feature_names, query.feature_names, "the graph")
+        if order is not None:
+            query = Reordered(query, order)
+        expected = self._bank.manifest.num_features
+        if query.num_features != expected:
+            raise TaamctlError(
+                f"the graph has {query.num_features} features per node, the bank was made for "
+                f"{expected}",
+                "give every node the features that the bank was made with, in the same order",
+            )
+        return query
+
+    def _hops_wanted(self) -> set[int]:
+        config = self._bank.config
+        wanted = {*config.bank.router.hops}
+        if self._options.decide != "router":
+            wanted.add(config.precompute.hops)
+        if self._options.router == "prototype":
+            wanted |= set(range(max(config.infer.hops) + 1))
+        return wanted
+
+    def _unknown(self, routed: Routed) -> Array:
+        """Return [N] bool: which nodes look like no class of the bank."""
+        n = len(routed.novelty)
+        if not self._options.unknown or not n:
+            return np.zeros(n, bool)
+        tables = [self._bank.task(t).quantiles for t in range(len(self._bounds))]
+        best = routed.best[np.arange(n), routed.posterior.argmax(1)]
+        limits = thresholds(tables, self._options.unknown)[self._router.owner[best]]
+        return np.asarray(routed.novelty > limits)
 
     def _blocks(self, operator: Operator) -> Iterator[tuple[int, int]]:
         n, size = len(operator.degree), row_block(self._shared.probe.shape[1])
         yield from ((low, min(n, low + size)) for low in range(0, n, size))
 
     def _units(self, operator: Operator) -> Array:
-        if self._wishes.unit == "component":
+        if self._options.unit == "component":
             return units.assign(units.Unit("component"), operator.scipy(np.float32), 0)
         n = len(operator.degree)
-        return np.zeros(n, np.int64) if self._wishes.unit == "graph" else np.arange(n)
+        return np.zeros(n, np.int64) if self._options.unit == "graph" else np.arange(n)
 
     def _route(self, hops: HopRows, operator: Operator) -> tuple[Routed, tuple[str, ...]]:
         """Return what the router says of every node, after its units were averaged."""
-        n, t = len(operator.degree), len(self._bounds)
-        posterior, inside = np.empty((n, t), np.float32), np.empty((n, t), np.float32)
-        best, novelty = np.empty((n, t), np.int32), np.empty(n)
-        profile_hops, temperature = (
-            self._bank.config.bank.router.hops,
-            self._bank.config.bank.temperature,
-        )
-        similar = (
-            prototype.Prototypes(self._bank, t) if self._wishes.router == "prototype" else None
-        )
-        amp: list[Array] = []
+        n = len(operator.degree)
+        routed = self._node_by_node(hops, operator)
+        if not n:
+            return routed, ()
+        routed = replace(routed, novelty=around(routed.novelty, operator))
+        unit = self._units(operator)
+        if self._options.router == "prototype":
+            return replace(routed, posterior=self._by_prototypes(hops, operator, unit)), ()
+        if self._options.unit == "node":
+            return routed, ()
+        mean = units.means(np.log(np.maximum(routed.posterior, 1e-30)), unit)
+        whole = np.exp(mean - mean.max(1, keepdims=True))
+        posterior = (whole / whole.sum(1, keepdims=True))[unit].astype(np.float32)
+        apart = float((routed.posterior.argmax(1) != posterior.argmax(1)).mean())
+        notes: tuple[str, ...] = ()
+        if apart > MIXED:
+            notes = (
+                f"{100 * apart:.0f} % of the nodes look like another task than their "
+                f"{self._options.unit} as a whole: it seems to mix tasks, which --unit node "
+                "tells apart",
+            )
+        return replace(routed, posterior=posterior), notes
+
+    def _node_by_node(self, hops: HopRows, operator: Operator) -> Routed:
+        """Return what the router says of every node alone."""
+        n = len(operator.degree)
+        t = len(self._bounds)
+        posterior = np.empty((n, t), np.float32)
+        inside = np.empty((n, t), np.float32)
+        best = np.empty((n, t), np.int32)
+        novelty = np.empty(n)
+        profile_hops = self._bank.config.bank.router.hops
+        temperature = self._bank.config.bank.temperature
         for low, high in self._blocks(operator):
             rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in profile_hops}
             scores = self._router.scores(self._shared.lift.profile(rows, profile_hops))
@@ -223,41 +250,34 @@ class Predictor:
             p = torch.softmax(temperature * scores, 1).numpy()
             for k, (first, last) in enumerate(self._bounds):
                 own = p[:, first:last]
-                mass, at = own.sum(1), own.argmax(1)
-                posterior[low:high, k], best[low:high, k] = mass, at + first
+                mass = own.sum(1)
+                at = own.argmax(1)
+                posterior[low:high, k] = mass
+                best[low:high, k] = at + first
                 inside[low:high, k] = own[np.arange(high - low), at] / np.maximum(mass, 1e-30)
-            if similar is not None:
-                amp.append(similar.profiles(hops, low, high))
-        notes: tuple[str, ...] = ()
-        unit = self._units(operator)
-        if similar is not None and n:
-            posterior = similar.posterior(units.means(np.concatenate(amp), unit), temperature)[
-                unit
-            ].astype(np.float32)
-        elif self._wishes.unit != "node" and n:
-            alone = posterior.argmax(1)
-            mean = units.means(np.log(np.maximum(posterior, 1e-30)), unit)
-            whole = np.exp(mean - mean.max(1, keepdims=True))
-            posterior = (whole / whole.sum(1, keepdims=True))[unit].astype(np.float32)
-            apart = float((alone != posterior.argmax(1)).mean())
-            if apart > MIXED:
-                notes = (
-                    f"{100 * apart:.0f} % of the nodes look like another task than their "
-                    f"{self._wishes.unit} as a whole: it seems to mix tasks, which --unit node "
-                    "tells apart",
-                )
-        return Routed(posterior, best, inside, around(novelty, operator) if n else novelty), notes
+        return Routed(posterior, best, inside, novelty)
+
+    def _by_prototypes(self, hops: HopRows, operator: Operator, unit: Array) -> Array:
+        """Return the posterior of every node's unit by its mean AMP profile, [N, T] float32."""
+        prototypes = Prototypes(
+            self._bank.config,
+            [self._bank.task(position).hop_mean for position in range(len(self._bounds))],
+        )
+        amp = [prototypes.profiles(hops, low, high) for low, high in self._blocks(operator)]
+        mean = units.means(np.concatenate(amp), unit)
+        posterior = prototypes.posterior(mean, self._bank.config.bank.temperature)
+        return posterior[unit].astype(np.float32)
 
     def _decide(self, hops: HopRows, operator: Operator, routed: Routed) -> tuple[Array, Array]:
         """Return class [N] int64 and confidence [N] float32 of every node."""
         n = len(operator.degree)
         rows = np.arange(n)
-        if self._wishes.decide == "router":
+        if self._options.decide == "router":
             joint = routed.posterior * routed.inside
-            task = joint.argmax(1) if self._wishes.unit == "node" else routed.posterior.argmax(1)
+            task = joint.argmax(1) if self._options.unit == "node" else routed.posterior.argmax(1)
             return routed.best[rows, task].astype(np.int64), joint[rows, task]
         asked = min(
-            self._bank.config.bank.top if self._wishes.decide == "soft" else 1, len(self._bounds)
+            self._bank.config.bank.top if self._options.decide == "soft" else 1, len(self._bounds)
         )
         order = np.argsort(-routed.posterior, axis=1, kind="stable")[:, :asked]
         label, confidence = np.full(n, -1, np.int64), np.full(n, -1, np.float32)

@@ -4,6 +4,7 @@ against every task's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,28 +16,28 @@ from taamctl.core.types import Array
 from taamctl.learning.routing import routers, task_id
 
 if TYPE_CHECKING:
-    from taamctl.bank.predictor import OpenBank
+    from taamctl.bank.config import Config
 
 
 class Prototypes:
-    """The prototypes of a bank's tasks."""
+    """The prototypes of a bank's tasks.
 
-    def __init__(self, bank: OpenBank, tasks: int) -> None:
-        self._params = replace(bank.config.infer.routed(("amp", "cosine")), profile="amp")
+    Args:
+        hop_means: per task its means of S^j X, [J, F].
+    """
+
+    def __init__(self, config: Config, hop_means: Sequence[Array]) -> None:
+        self._params = replace(config.infer.routed(("amp", "cosine")), profile="amp")
         unused = np.zeros((2, 1))  # LS means, which a bank does not keep
         self._table = np.stack(
-            [task_id.profile(bank.task(t).hop_mean, unused, self._params) for t in range(tasks)]
+            [task_id.profile(hop_mean, unused, self._params) for hop_mean in hop_means]
         )
 
     def profiles(self, hops: HopRows, low: int, high: int) -> Array:
         """Return the profiles of nodes [low, high), [n, D] float32."""
-        return routers.amp_profiles(
-            {
-                j: torch.from_numpy(hops.rows(j, low, high))
-                for j in range(max(self._params.hops) + 1)
-            },
-            self._params,
-        )
+        wanted = range(max(self._params.hops) + 1)
+        rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in wanted}
+        return routers.amp_profiles(rows, self._params)
 
     def posterior(self, profiles: Array, temperature: float) -> Array:
         """Return softmax(temperature * similarity) over the tasks, [U, T]; a ranking, not a

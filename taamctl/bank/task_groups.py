@@ -55,17 +55,14 @@ def new_groups(
     labels = graph.labels
     if params.unlabelled == "as_released" and source.unlabelled_as is not None:
         labels = np.where(labels < 0, source.unlabelled_as, labels)
-    chosen = _chosen(graph, labels, known, wanted)
+    present = set(np.unique(labels[labels >= 0]).tolist())
+    if wanted is None:
+        chosen = _all_new(graph, present, known)
+    else:
+        chosen = _those_named(graph, present, known, wanted)
     labels = np.where(np.isin(labels, chosen), labels, -1)
-    counts = {label: int((labels == label).sum()) for label in chosen}
-    if params.small_class == "refuse" and (
-        small := [c for c, n in counts.items() if n < params.min_class_size]
-    ):
-        raise TaamctlError(
-            f"classes with fewer than {params.min_class_size} nodes: "
-            f"{', '.join(graph.class_names[c] for c in small)}",
-            "leave them out with --classes, which names the others",
-        )
+    if params.small_class == "refuse":
+        _refuse_small(graph, labels, chosen, params.min_class_size)
     whole = replace(
         params,
         small_class="drop",
@@ -77,59 +74,37 @@ def new_groups(
     )
     stream, dropped = build_stream(labels, graph.class_names, whole, graph.given)
     notes = [f"class {d.name} is left out: {d.reason}" for d in dropped if d.label in chosen]
-    order = (
-        canonical.reader_order(graph.adjacency)
-        if params.node_order == "reader"
-        else np.arange(graph.num_nodes)
-    )
-    how = rule(whole, graph.given)
-    by_class = {label: _split(label, labels, order, whole, graph, how) for label in stream.labels}
-    if empty := [graph.class_names[c] for c, (train, _) in by_class.items() if not len(train)]:
-        raise TaamctlError(
-            f"classes without a node to learn from: {', '.join(empty)}",
-            "set split.parts to drawn when the bank is made, or leave these classes out with "
-            "--classes",
-        )
+    parts = _parts(graph, labels, stream.labels, whole)
     groups = []
     for task in stream.tasks:
-        own = stream.labels[task.low : task.high]
-        position = {label: i for i, label in enumerate(own)}
-        train, val = (
-            np.sort(np.concatenate([by_class[c][part] for c in own])).astype(np.int64)
-            for part in (0, 1)
-        )
-        y_train, y_val = (
-            np.array([position[c] for c in labels[ids].tolist()], np.int64) for ids in (train, val)
-        )
-        names = tuple(graph.class_names[c] for c in own)
-        groups.append(Group(names, train, y_train, val, y_val))
-        if not len(val):
+        made = _group(graph, labels, stream.labels[task.low : task.high], parts)
+        groups.append(made)
+        if not len(made.val):
             notes.append(
-                f"{', '.join(names)}: no validation node, so no node is ever called unknown for "
-                "these classes"
+                f"{', '.join(made.names)}: no validation node, so no node is ever called unknown "
+                "for these classes"
             )
     return groups, notes
 
 
-def _chosen(
-    graph: NodeGraph, labels: Array, known: Sequence[str], wanted: Sequence[str] | None
-) -> list[int]:
-    """Return the labels to learn."""
-    present = set(np.unique(labels[labels >= 0]).tolist())
-    names = {name: label for label, name in enumerate(graph.class_names)}
-    if wanted is None:
-        new = [label for name, label in names.items() if label in present and name not in known]
-        if not new:
-            had = [name for name, label in names.items() if label in present]
-            raise TaamctlError(
-                f"{graph.name} has no class to learn: "
-                + (
-                    f"the bank knows {', '.join(had)} already"
-                    if had
-                    else "none of its nodes has a label"
-                )
-            )
+def _all_new(graph: NodeGraph, present: set[int], known: Sequence[str]) -> list[int]:
+    """Return the labels of all classes that have nodes and are not in the bank."""
+    labels = [label for label in range(len(graph.class_names)) if label in present]
+    new = [label for label in labels if graph.class_names[label] not in known]
+    if new:
         return new
+    reason = "none of its nodes has a label"
+    if labels:
+        names = ", ".join(graph.class_names[label] for label in labels)
+        reason = f"the bank knows {names} already"
+    raise TaamctlError(f"{graph.name} has no class to learn: {reason}")
+
+
+def _those_named(
+    graph: NodeGraph, present: set[int], known: Sequence[str], wanted: Sequence[str]
+) -> list[int]:
+    """Return the labels of the named classes, ascending."""
+    names = {name: label for label, name in enumerate(graph.class_names)}
     for name in wanted:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
@@ -146,7 +121,48 @@ def _chosen(
             raise TaamctlError(
                 f"no node of {graph.name} is labelled {name!r}, so there is nothing to learn"
             )
-    return sorted(names[name] for name in dict.fromkeys(wanted))
+    return sorted({names[name] for name in wanted})
+
+
+def _refuse_small(graph: NodeGraph, labels: Array, chosen: Sequence[int], least: int) -> None:
+    small = [graph.class_names[c] for c in chosen if np.count_nonzero(labels == c) < least]
+    if small:
+        raise TaamctlError(
+            f"classes with fewer than {least} nodes: {', '.join(small)}",
+            "leave them out with --classes, which names the others",
+        )
+
+
+Parts = dict[int, tuple[Array, Array]]  # label -> its nodes to train on, and to calibrate on
+
+
+def _parts(graph: NodeGraph, labels: Array, classes: Sequence[int], params: SplitParams) -> Parts:
+    order = np.arange(graph.num_nodes)
+    if params.node_order == "reader":
+        order = canonical.reader_order(graph.adjacency)
+    how = rule(params, graph.given)
+    parts = {label: _split(label, labels, order, params, graph, how) for label in classes}
+    empty = [graph.class_names[label] for label, (train, _) in parts.items() if not len(train)]
+    if empty:
+        raise TaamctlError(
+            f"classes without a node to learn from: {', '.join(empty)}",
+            "set split.parts to drawn when the bank is made, or leave these classes out with "
+            "--classes",
+        )
+    return parts
+
+
+def _group(graph: NodeGraph, labels: Array, own: Sequence[int], parts: Parts) -> Group:
+    """Return the task of the classes `own`."""
+    position = {label: i for i, label in enumerate(own)}
+
+    def classes_of(nodes: Array) -> Array:
+        return np.array([position[label] for label in labels[nodes].tolist()], np.int64)
+
+    train = np.sort(np.concatenate([parts[label][0] for label in own])).astype(np.int64)
+    val = np.sort(np.concatenate([parts[label][1] for label in own])).astype(np.int64)
+    names = tuple(graph.class_names[label] for label in own)
+    return Group(names, train, classes_of(train), val, classes_of(val))
 
 
 def _split(

@@ -4,6 +4,7 @@ it gave when it was learned.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,8 @@ def verify(folder: Path) -> list[Finding]:
 
 def _history(folder: Path, now: Manifest) -> list[Finding]:
     """Check the copies of all generations, and that each names the one before it."""
-    out, before = [], ""
+    out: list[Finding] = []
+    before = ""
     for generation in range(now.generation + 1):
         path = manifests.copy_of(folder, generation)
         name = path.relative_to(folder).as_posix()
@@ -65,39 +67,22 @@ def _history(folder: Path, now: Manifest) -> list[Finding]:
             out.append(Finding(name, False, error.message if path.is_file() else "missing"))
             before = ""
             continue
-        said = [] if copy.generation == generation else [f"it is generation {copy.generation}"]
-        said += (
-            ["it does not follow the generation before"]
-            if before and copy.previous != before
-            else []
-        )
-        said += (
-            ["it is not what manifest.json says"]
-            if generation == now.generation and copy.digest != now.digest
-            else []
-        )
-        if said:
-            out.append(Finding(name, False, "; ".join(said)))
+        faults = []
+        if copy.generation != generation:
+            faults.append(f"it is generation {copy.generation}")
+        if before and copy.previous != before:
+            faults.append("it does not follow the generation before")
+        if generation == now.generation and copy.digest != now.digest:
+            faults.append("it is not what manifest.json says")
+        if faults:
+            out.append(Finding(name, False, "; ".join(faults)))
         before = copy.digest
     return out
 
 
 def _files(folder: Path, now: Manifest) -> list[Finding]:
     """Check every listed file, files of earlier generations, and that there is no other."""
-    out = []
-    for file, digest in now.files.items():
-        path = folder / file
-        if not path.is_file():
-            out.append(Finding(file, False, "missing"))
-            continue
-        found = provenance.sha256(path)
-        others = [name for name, sha256 in now.files.items() if sha256 == found and name != file]
-        wrong = (
-            f"it is {others[0]}"
-            if others
-            else "changed, cut off or damaged: its checksum is another"
-        )
-        out.append(Finding(file, found == digest, "checksum right" if found == digest else wrong))
+    out = [_listed(folder, file, now.files) for file in now.files]
     earlier = {
         file: digest for file, digest in store.listed(folder).items() if file not in now.files
     }
@@ -106,14 +91,29 @@ def _files(folder: Path, now: Manifest) -> list[Finding]:
             out.append(Finding(file, False, "changed or damaged; only earlier generations need it"))
     for path in store.files(folder):
         name = path.relative_to(folder).as_posix()
-        ours = name == manifests.NAME or (
-            name.startswith("manifests/")
-            and path.stem.isdigit()
-            and int(path.stem) <= now.generation
-        )
-        if not ours and name not in now.files and name not in earlier:
+        if not (name in now.files or name in earlier or _is_manifest(path, name, now.generation)):
             out.append(Finding(name, False, "no generation lists this file"))
     return out
+
+
+def _listed(folder: Path, file: str, digests: Mapping[str, str]) -> Finding:
+    """Check one file of the present generation."""
+    if not (folder / file).is_file():
+        return Finding(file, False, "missing")
+    found = provenance.sha256(folder / file)
+    if found == digests[file]:
+        return Finding(file, True, "checksum right")
+    others = [name for name, digest in digests.items() if digest == found]
+    if others:
+        return Finding(file, False, f"it is {others[0]}")
+    return Finding(file, False, "changed, cut off or damaged: its checksum is another")
+
+
+def _is_manifest(path: Path, name: str, generation: int) -> bool:
+    """Tell whether a file is the manifest, or the copy of one up to a generation."""
+    if name == manifests.NAME:
+        return True
+    return name.startswith("manifests/") and path.stem.isdigit() and int(path.stem) <= generation
 
 
 @subnormals.flushed()  # as they were learned
@@ -123,7 +123,7 @@ def _outputs(folder: Path, now: Manifest) -> list[Finding]:
         return []
     config = from_plain(now.config, str(folder / manifests.NAME))
     devices.pin(torch.device("cpu"), config.train.threads)
-    out = []
+    out: list[Finding] = []
     try:
         shared = task_file.read_shared(folder / now.shared[0], config)
         tasks = []
@@ -131,23 +131,12 @@ def _outputs(folder: Path, now: Manifest) -> list[Finding]:
             task = task_file.read_task(folder / entry.file)
             tasks.append(task)
             if task.classes != entry.classes:
-                out.append(
-                    Finding(
-                        entry.file,
-                        False,
-                        f"it holds {', '.join(task.classes)}, not {', '.join(entry.classes)}",
-                    )
-                )
+                fault = f"it holds {', '.join(task.classes)}, not {', '.join(entry.classes)}"
+                out.append(Finding(entry.file, False, fault))
                 continue
             expert = task_file.expert(config, shared, task.state, len(task.classes))
-            out.append(
-                _compared(
-                    f"task {entry.number}",
-                    task_file.reference(expert, shared),
-                    task.reference,
-                    "outputs",
-                )
-            )
+            outputs = task_file.reference(expert, shared)
+            out.append(_compared(f"task {entry.number}", outputs, task.reference, "outputs"))
         if now.router is not None:
             kept = task_file.read_router(folder / now.router[0], [t.classes for t in tasks])
             again = router.solve(
@@ -165,9 +154,7 @@ def _compared(what: str, now: Array, then: Array, noun: str) -> Finding:
     if now.shape != then.shape or not np.isfinite(now).all():
         return Finding(what, False, f"{noun} are {now.shape} or not finite, expected {then.shape}")
     apart = float(np.abs(now - then).max()) / max(float(np.abs(then).max()), 1e-30)
-    said = f"{noun} differ by {apart:.1e} of their size from those when it was learned"
-    return Finding(
-        what,
-        apart <= TOLERANCE,
-        f"{said}: equal to rounding (another machine or torch)" if apart <= TOLERANCE else said,
-    )
+    differ = f"{noun} differ by {apart:.1e} of their size from those when it was learned"
+    if apart <= TOLERANCE:
+        return Finding(what, True, f"{differ}: equal to rounding (another machine or torch)")
+    return Finding(what, False, differ)

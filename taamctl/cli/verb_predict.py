@@ -62,7 +62,7 @@ def command(
     """
     from taamctl.bank import answers as written
     from taamctl.bank.bank import load_bank
-    from taamctl.bank.predictor import Wishes
+    from taamctl.bank.predictor import PredictOptions
     from taamctl.core.errors import TaamctlError
 
     if out is not None:
@@ -70,12 +70,14 @@ def command(
     limit = None if max_memory is None else size(max_memory)
     opened = load_bank(bank)
     rate = opened.config.bank.unknown if unknown is None else _rate(unknown)
-    wishes = Wishes(decide or opened.config.bank.decide, router, unit, rate, limit, scratch)
+    options = PredictOptions(
+        decide or opened.config.bank.decide, router, unit, rate, limit, scratch
+    )
     if (graph is None) == (dataset is None):
         raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
     made = opened.predict(
         graph if graph is not None else source_of(None, dataset, data_root, params, overrides),
-        wishes=wishes,
+        options=options,
     )
     for note in () if quiet else made.notes:
         say(f"warning: {note}")

@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from taamctl.core import paths
-from taamctl.core.canonical import Plain
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain
 from taamctl.core.progress import Progress
 from taamctl.core.rows import FeatureRows
 from taamctl.core.slices import Slices

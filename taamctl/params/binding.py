@@ -126,13 +126,17 @@ def _respelled(kind: object, value: object) -> object:
     """
     origin = typing.get_origin(kind)
     args = typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
+    if origin in (typing.Union, types.UnionType) and value is not None:
         inner = next(a for a in args if a is not type(None))
-        return None if value is None else _respelled(inner, value)
+        return _respelled(inner, value)
     if origin is tuple and isinstance(value, (list, tuple)):
         return [_respelled(args[0], item) for item in value]
     if origin is dict:
         return _mapping(args[0], args[1], value)
+    return _number(kind, value)
+
+
+def _number(kind: object, value: object) -> object:
     if kind is float and isinstance(value, str):
         return float(value)
     if kind is int and isinstance(value, float) and value.is_integer():

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taamctl.core.canonical import Plain
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain
 
 if TYPE_CHECKING:
     import yaml

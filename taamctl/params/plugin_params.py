@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from taamctl.core import registry
-from taamctl.core.canonical import Plain
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain
 from taamctl.params import params_file, sections
 
 EVERY = "all"  # stands for every plug-in there is; no plug-in may be called so

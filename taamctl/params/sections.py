@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from taamctl.core import registry
-from taamctl.core.canonical import Plain, canonical
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain, canonical
 from taamctl.params.binding import bind, raise_faults, unknown
 
 P = TypeVar("P")

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from taamctl.core import registry
-from taamctl.core.canonical import canonical
+from taamctl.core.plain_values import canonical
 from taamctl.core.types import CSR, Array, QueryGraph
 from taamctl.evaluation import cost, matrix
 from taamctl.features import compute as features

@@ -112,7 +112,7 @@ def cells(
 
 def facts(target: str, params: Params, seeds: Sequence[int]) -> list[str]:
     """Return the sentences on protocol, split and parameters that a table carries."""
-    from taamctl.core.canonical import canonical
+    from taamctl.core.plain_values import canonical
     from taamctl.evaluation.summary import split_policy
 
     if target == "params":

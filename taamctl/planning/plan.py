@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from taamctl.core import registry
-from taamctl.core.canonical import canonical
+from taamctl.core.plain_values import canonical
 from taamctl.core.types import StreamInfo
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from taamctl.core.canonical import canonical
+from taamctl.core.plain_values import canonical
 from taamctl.core.types import SCOPES
 from taamctl.params.params_file import PACKAGED, read
 

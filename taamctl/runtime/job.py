@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from taamctl.core import subnormals
-from taamctl.core.canonical import Plain, canonical
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.progress import SILENT, Progress
 from taamctl.params.sections import Params
 from taamctl.runtime import provenance

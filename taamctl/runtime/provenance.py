@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from taamctl.core import memory, registry
-from taamctl.core.canonical import Plain
+from taamctl.core.plain_values import Plain
 
 LIBRARIES = ("taamctl", "torch", "dgl", "ogb", "numpy", "scipy", "scikit-learn", "h5py")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
-from taamctl.core.canonical import Plain, canonical_json
+from taamctl.core.plain_values import Plain, canonical_json
 from taamctl.core.slices import Slices
 from taamctl.core.types import Array
 from taamctl.store import schema

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from taamctl.core.canonical import Plain
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain
 from taamctl.core.types import Array
 from taamctl.store import schema
 from taamctl.store.artefact_writer import checksum

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from taamctl.core.canonical import Plain
 from taamctl.core.errors import TaamctlError, explain_os_error
+from taamctl.core.plain_values import Plain
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from taamctl.core.canonical import canonical_json
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import canonical_json
 from taamctl.core.types import Array
 from taamctl.store.artefact_writer import Writer, create
 from taamctl.store.artefacts import Artefact

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taamctl.core.canonical import Plain
-from taamctl.core.canonical import canonical as as_plain
+from taamctl.core.plain_values import Plain
+from taamctl.core.plain_values import canonical as as_plain
 from taamctl.core.types import CSR, Array, NodeGraph, TaskStream
 from taamctl.graph import canonical
 from taamctl.params.split_params import SplitParams

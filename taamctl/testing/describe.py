@@ -8,7 +8,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from taamctl.core import canonical, registry
+from taamctl.core import plain_values, registry
 from taamctl.core.errors import TaamctlError
 from taamctl.params import binding, sections
 
@@ -94,7 +94,7 @@ def _parameters(cls: type[Any], section: Mapping[str, Any]) -> list[dict[str, An
         rows.append(
             {
                 "name": field.name,
-                "value": canonical.canonical(section[field.name]),
+                "value": plain_values.canonical(section[field.name]),
                 "type": binding.kind_name(hints[field.name]),
                 "range": ", ".join(bounds),
                 "choices": list(choices) if choices else None,

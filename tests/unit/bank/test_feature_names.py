@@ -18,7 +18,7 @@ from taamctl.bank import add, store
 from taamctl.bank.bank import load_bank
 from taamctl.bank.config import Config
 from taamctl.bank.graph_source import Source, from_file
-from taamctl.bank.predictor import Wishes
+from taamctl.bank.predictor import PredictOptions
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.datasets import _imported
@@ -62,8 +62,10 @@ def test_any_order_of_the_columns_gives_the_same_answers(
         path = tmp_path / f"asked{number}.h5"
         _imported.write(path, one, {})
         bank = load_bank(taught)
-        wishes = Wishes("router", limit=1 << 33, scratch=tmp_path) if way == "limited" else None
-        made.append(bank.predict(one if way == "memory" else path, wishes=wishes))
+        options = (
+            PredictOptions("router", limit=1 << 33, scratch=tmp_path) if way == "limited" else None
+        )
+        made.append(bank.predict(one if way == "memory" else path, options=options))
     assert made[0].label.tolist() == made[1].label.tolist()
     assert np.array_equal(made[0].confidence, made[1].confidence) and np.array_equal(
         made[0].novelty, made[1].novelty

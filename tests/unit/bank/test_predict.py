@@ -15,7 +15,7 @@ import pytest
 from taamctl.bank import answers, hops
 from taamctl.bank.bank import load_bank
 from taamctl.bank.graph_source import InMemory, OnDisk, Source
-from taamctl.bank.predictor import Wishes
+from taamctl.bank.predictor import PredictOptions
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph
 from taamctl.datasets import _imported
@@ -25,12 +25,12 @@ from taamctl.propagation.operator import build
 MEASURED = """
 import re, sys, zlib, taamctl
 from taamctl.bank import hops
-from taamctl.bank.predictor import Wishes
+from taamctl.bank.predictor import PredictOptions
 bank = taamctl.load_bank(sys.argv[1])
 bank.router, bank.shared
 limit, base = int(sys.argv[3]) << 20, hops.used()
-wishes = Wishes("router", unknown=0.05, limit=base + limit if limit else None)
-made = bank.predict(sys.argv[2], wishes=wishes)
+options = PredictOptions("router", unknown=0.05, limit=base + limit if limit else None)
+made = bank.predict(sys.argv[2], options=options)
 peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
 crc = zlib.crc32(made.label.tobytes() + made.confidence.tobytes())
 print(len(made.label), (peak - base) >> 20, crc)
@@ -77,7 +77,7 @@ def test_answers_within_little_memory_are_the_same_in_every_bit(
     assert same(opened.predict(path, decide=decide), whole)
     monkeypatch.setattr(hops, "used", lambda: 0)
     with pytest.raises(TaamctlError, match="too little for 400 nodes") as caught:
-        opened.predict(path, wishes=Wishes(decide, limit=1000))
+        opened.predict(path, options=PredictOptions(decide, limit=1000))
     assert "--max-memory" in caught.value.hint
     three = 4 * hops.COPIES * made.num_nodes * 3  # columns at a time
     monkeypatch.setattr(hops, "Held", lambda *what: hops.Scratch(tmp_path, *what, three))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from taamctl.core.canonical import canonical_json
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import canonical_json
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
 from taamctl.params.sections import check, recorded
