@@ -10,7 +10,7 @@ from taamctl.bank import store, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.graph_source import InMemory, OnDisk, Query, Source
-from taamctl.bank.predictor import Predictor, PredictOptions
+from taamctl.bank.predictor import PredictOptions, Predictor
 from taamctl.bank.router import Router
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.core import subnormals

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -38,7 +39,7 @@ def command(
     )
     report = examine.examine(context, name)
     typer.echo(
-        json.dumps(report, indent=1, allow_nan=False)
+        json.dumps(report, indent=1, allow_nan=False, default=asdict)
         if as_json
         else "\n".join(examine.lines(report))
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from taamctl.cli.console import say
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.params.run_params import RunParams
+
+if TYPE_CHECKING:
+    from taamctl.planning.finding import Finding
 
 PACKAGE = "taamctl.datasets"
 
@@ -98,26 +101,23 @@ def plan(
             say(f"note: {name} was not looked at: {error.message}")
             continue
         _tell(name, report["findings"], chosen)
-        for change in examine.suggested(report):
+        for change in examine.suggested(report, chosen):
             key = change.partition("=")[0]
-            if key not in chosen and changes.setdefault(key, change) == change:
+            if changes.setdefault(key, change) == change:
                 say(f"{name}: set {change}")
     return project.texts(tree, list(changes.values()))
 
 
-def _tell(name: str, findings: list[dict[str, Any]], chosen: set[str]) -> None:
+def _tell(name: str, findings: list[Finding], chosen: set[str]) -> None:
     """Say what the doctor warns of, and refuse what would stop a run."""
     for finding in findings:
-        if finding["level"] == "stop":
+        if finding.level == "stop":
             raise TaamctlError(
-                f"{name}: {finding['what']}",
-                f"{finding['mend']}; --set section.key=value sets it here",
+                f"{name}: {finding.what}", f"{finding.mend}; --set section.key=value sets it here"
             )
-        if {change.partition("=")[0] for change in finding["changes"]} & chosen:
-            finding["changes"] = []  # changes of one finding go together, or not at all
-        mend = "" if finding["changes"] else f"; {finding['mend']}"
-        if finding["level"] == "warning":
-            say(f"{name}: {finding['what']}{mend}")
+        if finding.level == "warning":
+            mend = "" if finding.free_changes(chosen) else f"; {finding.mend}"
+            say(f"{name}: {finding.what}{mend}")
 
 
 def _refuse_elsewhere(folder: Path, datasets: list[str]) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from taamctl.cli import common
 from taamctl.params.run_params import RunParams
 from taamctl.params.train_params import TrainParams
+
+if TYPE_CHECKING:
+    from taamctl.planning.plan import Plan
 
 
 def command(
@@ -73,14 +77,12 @@ def command(
         labelled,
     )
     threads = context.params.section(TrainParams).threads
-    rates = (
-        machine.measure(outputs, threads, plan.device_of(context))
-        if calibrate
-        else machine.packaged(threads)
-    )
-    made = plan.make(context, plan.Ask(graphs, context.max_memory or 0, workers), rates)
+    rates = machine.packaged(threads)
+    if calibrate:
+        rates = machine.measure(outputs, threads, plan.device_of(context))
+    made = plan.make(context, graphs, rates, workers)
     if as_json:
-        typer.echo(json.dumps(made, indent=1, allow_nan=False))
+        typer.echo(json.dumps(made, indent=1, allow_nan=False, default=asdict))
     else:
         _show(made, text)
     if not made["ok"]:
@@ -100,11 +102,9 @@ def _graphs(
             counts.of_dataset(context, name) for name in context.params.section(RunParams).datasets
         )
     if missing or datasets:
-        what = (
-            "--dataset and counts of another graph at once"
-            if datasets
-            else f"a graph in numbers needs {', '.join(missing)} too"
-        )
+        what = f"a graph in numbers needs {', '.join(missing)} too"
+        if datasets:
+            what = "--dataset and counts of another graph at once"
         raise TaamctlError(
             what,
             "such as --nodes 1000000 --edges 9000000 --features 100 --classes 40, without "
@@ -118,7 +118,7 @@ def _graphs(
     )
 
 
-def _show(made: dict[str, Any], text: Any) -> None:
+def _show(made: Plan, text: Any) -> None:
     """Print a table per graph, and what there is to say about it."""
     from rich.table import Table
 

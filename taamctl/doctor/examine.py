@@ -4,19 +4,22 @@ run would need and what to change.
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Container, Iterable, Iterator
+from typing import TypedDict
 
 from taamctl.core import registry, subnormals
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
+from taamctl.core.units import MIB
 from taamctl.doctor import advice, graph_stats, task_ids
+from taamctl.doctor.advice import Estimate, StreamFacts
+from taamctl.doctor.graph_stats import GraphFacts
+from taamctl.doctor.task_ids import Routed
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import InferParams
 from taamctl.planning.calibrate import packaged
-from taamctl.planning.costs import MIB
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
 from taamctl.planning.fit import machine
 from taamctl.planning.plan import workload
@@ -25,16 +28,33 @@ from taamctl.store import atomic_files
 from taamctl.stream.task_split import Facts, Split, make_split
 
 PACKAGE = "taamctl.datasets"
+LEVELS = (STOP, WARN, NOTE)  # the gravest first
+
+Origin = TypedDict("Origin", {"dataset": str, "from": str})
+
+
+class Prospect(TypedDict):
+    """What a run would make of a graph; stream and routing are None where it comes to none."""
+
+    stream: StreamFacts | None
+    routing: Routed | None
+    estimates: list[Estimate]
+
+
+class Report(Origin, GraphFacts, Prospect):
+    """All that `taamctl data doctor` reports; JSON-ready with `default=dataclasses.asdict`.
+
+    `room`: bytes of memory and disk that there are.
+    """
+
+    room: dict[str, int]
+    findings: list[Finding]
+    ok: bool
 
 
 @subnormals.flushed()  # as split
-def examine(context: Context, dataset: str) -> dict[str, Any]:
-    """Return everything that `taamctl data doctor` reports of one data set, JSON-ready.
-
-    Keys: dataset, from, nodes, edges, features, labels, homophily, states, notes (what the graph is
-    like); stream (what `split` makes of it, null where it refuses); routing (task IDs of its
-    validation graphs, null with one task); estimates (per stage, from counts); room; findings
-    (level, what, mend, changes); ok.
+def examine(context: Context, dataset: str) -> Report:
+    """Return everything that `taamctl data doctor` reports of one data set.
 
     Raises:
         TaamctlError: the graph cannot be loaded.
@@ -43,167 +63,173 @@ def examine(context: Context, dataset: str) -> dict[str, Any]:
     meta = source.meta
     own = context.params.plugin("datasets", dataset, meta.params)
     graph = source.load(context.data_root, own)
-    split_params = context.params.section(SplitParams)
+    params = context.params.section(SplitParams)
     facts, codes = graph_stats.graph_facts(graph)
     there = machine(context.layout.root)
-    room = {"memory": there["memory"], "disk": there["disk"]}
-    findings, stream, routed, costs = [], None, None, []
+    prospect: Prospect = {"stream": None, "routing": None, "estimates": []}
     try:
-        made = make_split(graph, Facts(meta.directed, meta.unlabelled_as), split_params)
+        split = make_split(graph, Facts(meta.directed, meta.unlabelled_as), params)
     except TaamctlError as error:
-        findings.append(Finding(STOP, error.message, error.hint))
+        findings = [Finding(STOP, error.message, error.hint)]
     else:
-        stream = advice.split_facts(made, codes)
+        stream = advice.split_facts(split, codes)
         work = workload(context)
-        costs = advice.estimate(
+        prospect["stream"] = stream
+        prospect["estimates"] = advice.estimate(
             stream, facts["features"], graph.num_nodes, work, packaged(work.threads)
         )
-        findings += advice.room_findings(costs, room["memory"], room["disk"])
-        findings += advice.stream_findings(graph, stream, split_params)
-        if any(f.level == STOP for f in findings):
-            findings.append(Finding(NOTE, "task IDs were not looked at, for want of room"))
-        elif len(made.stream.tasks) > 1:
-            try:
-                routed = _routed(context, graph, made, meta.feature_norm)
-                findings += advice.routing_findings(routed)
-            except TaamctlError as error:  # hops that are not there
-                findings.append(Finding(STOP, error.message, error.hint))
-    findings += advice.graph_findings(facts, split_params, meta.directed)
-    levels = (STOP, WARN, NOTE)
-    findings.sort(key=lambda f: levels.index(f.level))
+        findings = advice.room_findings(prospect["estimates"], there.memory, there.disk)
+        findings += advice.stream_findings(graph, stream, params)
+        prospect["routing"], more = _routing(context, graph, split, meta.feature_norm, findings)
+        findings += more
+    findings += advice.graph_findings(facts, params, meta.directed)
+    findings.sort(key=lambda finding: LEVELS.index(finding.level))
     return {
         "dataset": dataset,
         "from": registry.origin(PACKAGE, dataset),
         **facts,
-        "stream": stream,
-        "routing": routed,
-        "estimates": costs,
-        "room": room,
-        "findings": [asdict(f) for f in findings],
-        "ok": not any(f.level == STOP for f in findings),
+        **prospect,
+        "room": {"memory": there.memory, "disk": there.disk},
+        "findings": findings,
+        "ok": not any(finding.level == STOP for finding in findings),
     }
 
 
-def _routed(context: Context, graph: NodeGraph, split: Split, feature_norm: str) -> dict[str, Any]:
-    """Return how validation graphs are routed by the parameters at hand."""
-    made, infer = context.params.section(PrecomputeParams), context.params.section(InferParams)
-    norm = feature_norm if made.feature_norm == "as_released" else made.feature_norm
-    found: dict[str, Any] = atomic_files.strict(
-        task_ids.on_validation(graph.features, split, made, norm, infer)
-    )
-    return found
+def _routing(
+    context: Context, graph: NodeGraph, split: Split, released: str, before: list[Finding]
+) -> tuple[Routed | None, list[Finding]]:
+    """Return how validation graphs are routed by the parameters at hand, and what to say of it.
+
+    Args:
+        released: the feature normalisation of the data set. before: what was found so far.
+    """
+    if any(finding.level == STOP for finding in before):
+        return None, [Finding(NOTE, "task IDs were not looked at, for want of room")]
+    if len(split.stream.tasks) < 2:
+        return None, []
+    pre, infer = context.params.section(PrecomputeParams), context.params.section(InferParams)
+    norm = released if pre.feature_norm == "as_released" else pre.feature_norm
+    try:
+        measured = task_ids.on_validation(graph.features, split, pre, norm, infer)
+        routed: Routed = atomic_files.strict(measured)
+        return routed, advice.routing_findings(routed)
+    except TaamctlError as error:  # hops that are not there
+        return None, [Finding(STOP, error.message, error.hint)]
 
 
-def suggested(report: dict[str, Any]) -> list[str]:
+def suggested(report: Report, chosen: Container[str]) -> list[str]:
     """Return the parameter changes that a report suggests, as `section.key=value`, each key
     once.
+
+    Args:
+        chosen: `section.key` of parameters that stay as they are.
     """
-    changes = [change for finding in report["findings"] for change in finding["changes"]]
+    changes = [c for finding in report["findings"] for c in finding.free_changes(chosen)]
     return list({change.partition("=")[0]: change for change in changes}.values())
 
 
-def lines(report: dict[str, Any]) -> list[str]:
+def lines(report: Report) -> list[str]:
     """Return a report as lines for people."""
-    edges, x, labels, h = (report[key] for key in ("edges", "features", "labels", "homophily"))
-    sizes = sorted(labels["sizes"], key=lambda s: -s[1])
-    pairs = [
-        ("from", report["from"]),
-        ("nodes", f"{report['nodes']:,}; {edges['isolated_nodes']:,} without any edge"),
-        (
-            "edges",
-            f"{edges['stored']:,} stored, {edges['self_loops']:,} of them self-loops; "
-            f"{edges['symmetrised']:,} after symmetrising; {100 * edges['one_way_share']:.1f} % "
-            f"have no reverse; mean degree {edges['mean_degree']:.1f}",
-        ),
-        (
-            "features",
-            f"{x['count']:,}, {x['kind']}, {100 * x['density']:.2f} % filled, from {x['low']:.4g} "
-            f"to {x['high']:.4g}; {x['empty_columns']:,} always 0",
-        ),
-        (
-            "duplicates",
-            f"{x['duplicate_nodes']:,} nodes share all their features with another, "
-            f"{x['duplicates_of_two_classes']:,} of them with one of another class; "
-            f"{x['empty_rows']:,} have none but 0",
-        ),
-        (
-            "classes",
-            f"{labels['classes']}; largest {_size(sizes[:1])}, smallest {_size(sizes[-1:])}; "
-            f"{labels['unlabelled']:,} nodes unlabelled",
-        ),
-        (
-            "homophily",
-            "no edge joins two labelled nodes"
-            if h["edge"] is None
-            else f"{100 * h['edge']:.1f} % of the edges inside a class; "
-            f"{'-' if h['adjusted'] is None else format(h['adjusted'], '.2f')} beyond chance "
-            "(1: always, 0: as by chance)",
-        ),
-        ("states", ", ".join(report["states"]) or "nothing but edges, features and labels"),
-        *(("note", note) for note in report["notes"]),
-    ]
-    out = [f"{key:<12} {value}" for key, value in pairs]
-    if routed := report["routing"]:
-        right = "-" if routed["accuracy"] is None else f"{100 * routed['accuracy']:.0f}"
-        out.append(
-            f"{'task IDs':<12} {right} % of the validation graphs right by {routed['by']}; all: "
-            + ", ".join(
-                f"{name} {100 * share:.0f} %"
-                for name, share in routed["grid"].items()
-                if share is not None
-            )
-        )
+    out = [*_graph_lines(report), *_routing_lines(report["routing"])]
     if report["stream"] is not None:
-        out += ["", *_stream_lines(report["stream"]), "", *_cost_lines(report)]
-    out.append("")
-    for finding in report["findings"]:
-        out.append(
-            f"{finding['level']}: {finding['what']}"
-            + (f"\n    {finding['mend']}" if finding["mend"] else "")
-        )
+        room = report["room"]
+        out += ["", *_stream_lines(report["stream"]), "", *_cost_lines(report["estimates"], room)]
+    out += ["", *(str(finding) for finding in report["findings"])]
     return [*out, "nothing stops a run" if report["ok"] else "a run would stop"]
 
 
-def _stream_lines(stream: dict[str, Any]) -> list[str]:
-    parts = stream["parts"]
-    out = [
-        f"{'edges':<12} {stream['edges_kept']:,} of {stream['edges_used']:,} lie inside a part, "
-        f"{100 * stream['edges_lost_share']:.1f} % join two parts or tasks and are lost"
-    ]
-    out += [
-        f"{name:<12} {p['nodes']:,} nodes, {p['edges']:,} edges, {p['isolated']:,} nodes isolated"
-        for name, p in parts.items()
-    ]
-    stated = "as the graph states them"
-    cut = {"given": stated, "time": "by time"}.get(stream["stated"].get("parts", ""), "drawn")
-    out.append(
-        f"{'tasks':<12} {len(stream['tasks'])}, "
-        f"{stated if 'tasks' in stream['stated'] else 'by size'}; parts {cut}; nodes for train / "
-        "val / test"
+def _line(key: str, value: str) -> str:
+    return f"{key:<12} {value}"
+
+
+def _graph_lines(report: Report) -> Iterator[str]:
+    edges, x, labels, h = (
+        report["edges"],
+        report["features"],
+        report["labels"],
+        report["homophily"],
     )
-    for task in stream["tasks"]:
-        out.append(
-            f"  task {task['task']:<5} {task['train']:,} / {task['val']:,} / {task['test']:,}  "
-            f"{', '.join(task['classes'])}"
+    sizes = sorted(labels["sizes"], key=lambda size: -size[1])
+    yield _line("from", report["from"])
+    yield _line("nodes", f"{report['nodes']:,}; {edges['isolated_nodes']:,} without any edge")
+    yield _line(
+        "edges",
+        f"{edges['stored']:,} stored, {edges['self_loops']:,} of them self-loops; "
+        f"{edges['symmetrised']:,} after symmetrising; {100 * edges['one_way_share']:.1f} % "
+        f"have no reverse; mean degree {edges['mean_degree']:.1f}",
+    )
+    yield _line(
+        "features",
+        f"{x['count']:,}, {x['kind']}, {100 * x['density']:.2f} % filled, from {x['low']:.4g} "
+        f"to {x['high']:.4g}; {x['empty_columns']:,} always 0",
+    )
+    yield _line(
+        "duplicates",
+        f"{x['duplicate_nodes']:,} nodes share all their features with another, "
+        f"{x['duplicates_of_two_classes']:,} of them with one of another class; "
+        f"{x['empty_rows']:,} have none but 0",
+    )
+    yield _line(
+        "classes",
+        f"{labels['classes']}; largest {_class(sizes[:1])}, smallest {_class(sizes[-1:])}; "
+        f"{labels['unlabelled']:,} nodes unlabelled",
+    )
+    if h["edge"] is None:
+        yield _line("homophily", "no edge joins two labelled nodes")
+    else:
+        adjusted = "-" if h["adjusted"] is None else f"{h['adjusted']:.2f}"
+        yield _line(
+            "homophily",
+            f"{100 * h['edge']:.1f} % of the edges inside a class; {adjusted} beyond chance "
+            "(1: always, 0: as by chance)",
         )
-    return out
+    states = ", ".join(report["states"]) or "nothing but edges, features and labels"
+    yield _line("states", states)
+    for note in report["notes"]:
+        yield _line("note", note)
 
 
-def _cost_lines(report: dict[str, Any]) -> list[str]:
-    mib = MIB
-    out = [
-        f"{'estimates':<12} from counts alone, to an order of magnitude; this machine has "
-        f"{report['room']['memory'] / mib:,.0f} MiB of memory and "
-        f"{report['room']['disk'] / mib:,.0f} MiB of disk free"
-    ]
-    for cost in report["estimates"]:
-        times = f", {cost['times']} times" if cost["times"] > 1 else ""
-        out.append(
-            f"  {cost['stage']:<10} {cost['memory'] / mib:,.0f} MiB of memory, "
-            f"{cost['disk'] / mib:,.0f} MiB on disk, {cost['seconds']:,.1f} s{times}"
+def _routing_lines(routed: Routed | None) -> Iterator[str]:
+    if routed is None:
+        return
+    right = "-" if routed["accuracy"] is None else f"{100 * routed['accuracy']:.0f}"
+    known = {name: share for name, share in routed["grid"].items() if share is not None}
+    grid = ", ".join(f"{name} {100 * share:.0f} %" for name, share in known.items())
+    yield _line(
+        "task IDs", f"{right} % of the validation graphs right by {routed['by']}; all: {grid}"
+    )
+
+
+def _stream_lines(stream: StreamFacts) -> Iterator[str]:
+    yield _line(
+        "edges",
+        f"{stream.edges_kept:,} of {stream.edges_used:,} lie inside a part, "
+        f"{100 * stream.edges_lost_share:.1f} % join two parts or tasks and are lost",
+    )
+    for name, p in stream.parts.items():
+        yield _line(name, f"{p.nodes:,} nodes, {p.edges:,} edges, {p.isolated:,} nodes isolated")
+    stated = "as the graph states them"
+    by = stated if "tasks" in stream.stated else "by size"
+    cut = {"given": stated, "time": "by time"}.get(str(stream.stated.get("parts")), "drawn")
+    yield _line("tasks", f"{len(stream.tasks)}, {by}; parts {cut}; nodes for train / val / test")
+    for t in stream.tasks:
+        nodes = f"{t.train:,} / {t.val:,} / {t.test:,}"
+        yield f"  task {t.task:<5} {nodes}  {', '.join(t.classes)}"
+
+
+def _cost_lines(estimates: Iterable[Estimate], room: dict[str, int]) -> Iterator[str]:
+    yield _line(
+        "estimates",
+        "from counts alone, to an order of magnitude; this machine has "
+        f"{room['memory'] / MIB:,.0f} MiB of memory and {room['disk'] / MIB:,.0f} MiB of disk free",
+    )
+    for e in estimates:
+        times = f", {e.times} times" if e.times > 1 else ""
+        yield (
+            f"  {e.stage:<10} {e.memory / MIB:,.0f} MiB of memory, "
+            f"{e.disk / MIB:,.0f} MiB on disk, {e.seconds:,.1f} s{times}"
         )
-    return out
 
 
-def _size(pairs: list[list[Any]]) -> str:
-    return ", ".join(f"{name} ({count:,})" for name, count in pairs) or "none"
+def _class(sizes: list[tuple[str, int]]) -> str:
+    return ", ".join(f"{name} ({count:,})" for name, count in sizes) or "none"

@@ -5,7 +5,7 @@ alone.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -23,40 +23,52 @@ from taamctl.stream.task_split import Split
 USUAL = ("amp", "cosine")  # what `as_published` means for all methods but those that say otherwise
 
 
+class Routed(TypedDict):
+    """How validation graphs are routed after the last task.
+
+    Keys: by (profile/metric); accuracy (share of right task IDs); nearness; grid (the accuracy of
+    every profile and metric).
+    """
+
+    by: str
+    accuracy: float | None
+    nearness: float | None
+    grid: dict[str, float | None]
+
+
 @subnormals.flushed()  # as precompute and infer
 def on_validation(
     raw: Array | CSR, split: Split, precompute: PrecomputeParams, norm: str, infer: InferParams
-) -> dict[str, Any]:
-    """Return how the validation graphs of a split would be routed after the last task.
-
-    Keys: by (profile/metric), accuracy (share of right task IDs), nearness, grid (the accuracy of
-        every profile and metric).
+) -> Routed:
+    """Return how the validation graphs of a split would be routed.
 
     Args:
         raw: [N, F] features of all nodes. norm: the resolved feature normalisation.
     """
     routed = infer.routed(USUAL)
-    means = {part: _means(raw, split, part, precompute, norm) for part in ("train", "val")}
-    queries, prototypes = (task_id.profiles(means[part], routed) for part in ("val", "train"))
-    made = task_id.decide(queries, prototypes, routed.metric)
-    last, known = made.choice[-1], made.choice[-1] >= 0
-    grid = task_id.grid(means["val"], means["train"], routed)
+    train, val = (_means(raw, split, part, precompute, norm) for part in ("train", "val"))
+    queries, prototypes = task_id.profiles(val, routed), task_id.profiles(train, routed)
+    decisions = task_id.decide(queries, prototypes, routed.metric)
+    last = decisions.choice[-1]
+    known = last >= 0
+    accuracy = float((last == np.arange(len(last)))[known].mean()) if known.any() else None
+    grid = task_id.grid(val, train, routed).tolist()
     return {
         "by": f"{routed.profile}/{routed.metric}",
-        "accuracy": float((last == np.arange(len(last)))[known].mean()) if known.any() else None,
-        "nearness": routing.nearness(made.similarity[-1], routed.metric),
-        "grid": dict(zip(routing.ROUTINGS, grid.tolist(), strict=True)),
+        "accuracy": accuracy,
+        "nearness": routing.nearness(decisions.similarity[-1], routed.metric),
+        "grid": dict(zip(routing.ROUTINGS, grid, strict=True)),
     }
 
 
 class _Unwanted(InMemory):
-    """Where H would go, which is not needed and may be larger than the memory: nothing is kept."""
+    """Where H would go, which is not needed and may be larger than the memory: it is dropped."""
 
     def __init__(self, like: InMemory) -> None:
         self.x, self.width, self.shape = like.x, like.width, like.shape
 
     def write_columns(self, at: int, z: Array) -> None:
-        """Forget it."""
+        """Drop it."""
 
 
 def _means(
@@ -66,13 +78,13 @@ def _means(
     for a part without a node.
     """
     alone = replace(precompute, hops=0)
-    made: list[tuple[Array, Array] | None] = []
+    out: list[tuple[Array, Array] | None] = []
     for g in range(PARTS.index(part), len(split.offset) - 1, len(PARTS)):
         low, high = int(split.offset[g]), int(split.offset[g + 1])
         if high == low:
-            made.append(None)
+            out.append(None)
             continue
         x = features.in_memory(raw, split.orig_id[low:high], norm)
         group = propagate(x, _Unwanted(x), features.inside(split.edges, low, high), g, alone)
-        made.append((group.hop_mean.astype(np.float32), group.ls_mean.astype(np.float32)))
-    return made
+        out.append((group.hop_mean.astype(np.float32), group.ls_mean.astype(np.float32)))
+    return out

@@ -9,13 +9,16 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import torch
 
 from taamctl.core.types import CSR
-from taamctl.planning.costs import HIDDEN, MIB, REFERENCE, Rates
+from taamctl.core.units import MIB
+from taamctl.planning.costs import HIDDEN, REFERENCE, Rates
+from taamctl.planning.fit import nearest
 from taamctl.propagation.backends import BACKENDS
 from taamctl.propagation.operator import Operator
 
@@ -24,7 +27,9 @@ ROWS, WIDTH = 4096, 512  # of the dense product
 FILLED = 0.05  # of the sparse one
 NODES, EACH, COLUMNS = 100_000, 8, 128  # 51 MB of rows: no cache holds them
 GROUP = 20_000  # rows of 10 MB, which the last cache holds
-KEYS, COPIED, WRITTEN = 1_000_000, 64 * MIB, 32 * MIB
+KEYS = 1_000_000
+COPIED = 64 * MIB
+WRITTEN = 32 * MIB
 
 
 def at_once(threads: int) -> int:
@@ -46,46 +51,36 @@ def measure(folder: Path, threads: int, device: str = "cpu") -> Rates:
         threads: CPU threads of the products, as far as the machine runs them at once.
         device: `cuda` measures the dense products on the GPU.
     """
-    import torch
-
-    cpus, threads = os.cpu_count() or 1, at_once(threads)
+    cpus = os.cpu_count() or 1
+    copy = _copy()
     before = torch.get_num_threads()
-    torch.set_num_threads(
-        1
-        # one core's rate times their number: as training works, and as little disturbed by other
-        # programs as can be
-    )
+    # one core's rate times their number: as training works, and as little disturbed by other
+    # programs as can be
+    torch.set_num_threads(1)
     try:
-        dense, short = (
-            _dense(torch, kind, device) * (1 if device == "cuda" else threads)
-            for kind in (torch.float32, torch.bfloat16)
-        )
-        sparse, near, far = (
-            _sparse(torch) * threads,
-            _propagation(GROUP) * cpus,
-            _propagation(NODES) * cpus,
+        one = Rates(
+            "measured",
+            device,
+            1,
+            dense=_dense(torch.float32, device),
+            dense_bf16=_dense(torch.bfloat16, device),
+            sparse=_sparse(),
+            near=_propagation(GROUP) * cpus,
+            far=_propagation(NODES) * cpus,
+            copy=copy,
+            lanes=copy,
+            sort=_sort(),
+            disk=_disk(folder),
         )
     finally:
         torch.set_num_threads(before)
-    copy = _copy()
-    lanes = _gpu_copy(torch) if device == "cuda" else copy * threads
-    return Rates(
-        "measured",
-        device,
-        threads,
-        dense,
-        short,
-        sparse,
-        near,
-        far,
-        copy,
-        lanes,
-        _sort(),
-        _disk(folder),
-    )
+    threads = at_once(threads)
+    if device == "cuda":
+        return replace(one, threads=threads, sparse=one.sparse * threads, lanes=_gpu_copy())
+    return one.on(threads)
 
 
-def rate(work: Callable[[], Any], amount: float, budget: float = BUDGET) -> float:
+def rate(work: Callable[[], object], amount: float, budget: float = BUDGET) -> float:
     """Return units per second: the best of as many calls as fit the budget, at least one beside
     a first one that does not count.
     """
@@ -100,7 +95,7 @@ def rate(work: Callable[[], Any], amount: float, budget: float = BUDGET) -> floa
             return amount / max(best, 1e-9)
 
 
-def _dense(torch: Any, kind: Any, device: str) -> float:
+def _dense(kind: torch.dtype, device: str) -> float:
     a = torch.rand(ROWS, WIDTH).to(device, kind)
     b = torch.rand(WIDTH, HIDDEN).to(device, kind)
 
@@ -112,39 +107,29 @@ def _dense(torch: Any, kind: Any, device: str) -> float:
     return rate(work, 2.0 * ROWS * WIDTH * HIDDEN)
 
 
-def _csr(torch: Any, rows: int, columns: int, each: int) -> Any:
-    """Return a random [rows, columns] float32 CSR tensor with `each` values per row."""
-    rng = np.random.default_rng(0)
-    indices = np.sort(rng.integers(0, columns, (rows, each), dtype=np.int32), axis=1).ravel()
+def _sparse() -> float:
+    """Return float operations per second of a product with a random CSR tensor."""
+    each = int(FILLED * WIDTH)
+    drawn = np.random.default_rng(0).integers(0, WIDTH, (ROWS, each), dtype=np.int32)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
-        return torch.sparse_csr_tensor(
-            torch.arange(0, rows * each + 1, each, dtype=torch.int32),
-            torch.from_numpy(indices),
-            torch.ones(rows * each),
-            size=(rows, columns),
+        a = torch.sparse_csr_tensor(
+            torch.arange(0, ROWS * each + 1, each, dtype=torch.int32),
+            torch.from_numpy(np.sort(drawn, axis=1).ravel()),
+            torch.ones(ROWS * each),
+            size=(ROWS, WIDTH),
         )
-
-
-def _sparse(torch: Any) -> float:
-    each = int(FILLED * WIDTH)
-    a, b = _csr(torch, ROWS, WIDTH, each), torch.rand(WIDTH, HIDDEN)
+    b = torch.rand(WIDTH, HIDDEN)
     return rate(lambda: a @ b, 2.0 * ROWS * each * HIDDEN)
 
 
 def _propagation(nodes: int) -> float:
     """Return edges x columns per second of the default backend's step on a random graph."""
     indices = np.random.default_rng(0).integers(0, nodes, nodes * EACH, dtype=np.int32)
-    edges = CSR(
-        np.arange(0, nodes * EACH + 1, EACH),
-        indices,
-        np.ones(len(indices), np.float32),
-        (nodes, nodes),
-    )
-    step, z = (
-        BACKENDS["torch"](Operator(edges, np.full(nodes, float(EACH)))),
-        np.ones((nodes, COLUMNS), np.float32),
-    )
+    indptr = np.arange(0, nodes * EACH + 1, EACH)
+    edges = CSR(indptr, indices, np.ones(len(indices), np.float32), (nodes, nodes))
+    step = BACKENDS["torch"](Operator(edges, np.full(nodes, float(EACH))))
+    z = np.ones((nodes, COLUMNS), np.float32)
     return rate(lambda: step(z), float(nodes * EACH * COLUMNS))
 
 
@@ -154,7 +139,7 @@ def _copy() -> float:
     return rate(lambda: np.copyto(b, a), float(COPIED))
 
 
-def _gpu_copy(torch: Any) -> float:
+def _gpu_copy() -> float:
     a = torch.ones(COPIED // 4, device="cuda")
     b = torch.empty_like(a)
 
@@ -174,10 +159,11 @@ def _disk(folder: Path) -> float:
     """Return bytes per second to the disk itself; the reference rate where the folder cannot be
     written.
     """
-    place = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.is_dir())
     block = os.urandom(MIB)
     try:
-        with tempfile.NamedTemporaryFile(dir=place, prefix=".plan-", suffix=".tmp") as file:
+        with tempfile.NamedTemporaryFile(
+            dir=nearest(folder), prefix=".plan-", suffix=".tmp"
+        ) as file:
             began = time.perf_counter()
             for _ in range(WRITTEN // MIB):
                 file.write(block)

@@ -1,8 +1,8 @@
 """What every stage costs in time, memory and disk: one set of formulas over counts and a machine's
 rates. Pure functions.
 
-The constants below were fitted to recorded runs; `python tests/benchmarks/plan_check.py OUTPUTS`
-puts prediction and record side by side.
+The constants were fitted to recorded runs; `python tests/benchmarks/plan_check.py OUTPUTS` puts
+prediction and record side by side.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from taamctl.core.units import MIB
+
 HIDDEN = 256  # width of the backbone
 COLUMNS = 256  # columns that one propagation step takes at a time
-MIB = 1 << 20
+CACHE = 16 * MIB  # bytes of rows that still count as near
 STAGES = ("split", "precompute", "train", "infer", "eval", "report")
 SHARED = ("train", "infer", "eval")  # stages whose runs and tasks several processes can share
 
@@ -21,21 +23,14 @@ START = 3.0  # seconds until Python has torch and its plug-ins, once per command
 SPLIT_SORTS = 3.3  # sorts of all edges that loading, symmetrising and inducing amount to
 SPLIT_PASSES = 6.0  # times that the raw features are read, hashed or copied
 HASHED = 2.5e8  # bytes per second of a file or an array that is hashed or read into place
-# columns of a block out of the cache that a sparse product with one vector takes as long as
-VECTORS = 5.0
+VECTORS = 5.0  # columns, out of the cache, that take as long as a product with one vector
 PRODUCTS = 1.1  # time of the two products of training over that of the bare ones
-FEATURE_PASSES = (
-    1.2  # times that training goes over N x F floats beside its two products, per epoch
-)
+FEATURE_PASSES = 1.2  # times per epoch that N x F floats are gone over beside the products
 HIDDEN_PASSES = 16.0  # the same over N x 256 floats
 STEP = 0.0015  # seconds of an optimiser step that no row pays for
-PROBE_STEPS, PROBE_START = (
-    20.0,
-    1.0,
-)  # L-BFGS evaluations of a logistic regression; seconds until its library is there
-RIDGE_SOLVES = (
-    12.0  # products of P x P matrices that solving one stage of the closed form amounts to, float64
-)
+PROBE_STEPS = 20.0  # L-BFGS evaluations of a logistic regression
+PROBE_START = 1.0  # seconds until its library is there
+RIDGE_SOLVES = 12.0  # float64 products of P x P matrices that solving one stage amounts to
 ANSWER = 1.8  # time of a modulator's answer over that of its two products
 INFER_PASSES = 8.0  # times that a query's N x 256 floats are gone over, per stage
 PROPAGATE_START = 1.0  # seconds until the propagation's library is there
@@ -44,19 +39,17 @@ EVAL = 2e8  # predictions per second that are counted
 REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 
 # --- fitted: memory
-PLAIN, TORCH = 62 * MIB, 260 * MIB  # Python with numpy and h5py; with torch
-SPLIT_EDGE, SPLIT_NODE = 11.0, 60.0  # bytes per entry used, and per node
-GROUP_ENTRY, GROUP_COPIES = (
-    16.0,
-    3.0,
-)  # precompute: bytes per entry of the group at work; N x columns arrays beside it
+PLAIN = 62 * MIB  # Python with numpy and h5py
+TORCH = 260 * MIB  # with torch
+SPLIT_EDGE = 11.0  # bytes per entry used
+SPLIT_NODE = 60.0  # bytes per node
+SPARSE_COPIES = 2.5  # split: sparse X held at once
+GROUP_ENTRY = 16.0  # precompute: bytes per entry of the group at work
+GROUP_COPIES = 3.0  # precompute: N x columns arrays beside it
 GROUP_FIXED = 64 * MIB  # of a range of edges and a block of rows
 SKEW = 2.0  # time of the longest task over the mean one
-SPARSE_COPIES = 2.5  # split: sparse X held at once
-TRAIN_MODULATED, TRAIN_NET = (
-    (1.25, 1.5),
-    (2.0, 6.0),
-)  # training: N x F and N x 256 arrays of the rows learned at once
+TRAIN_MODULATED = (1.25, 1.5)  # N x F and N x 256 arrays of the rows learned at once
+TRAIN_NET = (2.0, 6.0)
 
 
 @dataclass(frozen=True)
@@ -67,14 +60,11 @@ class Rates:
         source: `reference` (packaged) or `measured`.
         device: `cpu`, or `cuda` where `dense` and `dense_bf16` are a GPU's.
         threads: CPU threads that the products were measured with.
-        dense, dense_bf16: float operations of a dense product in float32 and in bfloat16, with all
-            those threads.
+        dense, dense_bf16: float operations of a dense product in float32 and in bfloat16.
         sparse: float operations of a sparse x dense product, two for every stored value and column.
-        near, far: edges x columns of a propagation step whose rows fit the processor's cache, and
-            whose rows do not.
+        near, far: edges x columns of a propagation step whose rows fit the cache, and do not.
         copy: bytes of an array that one thread copies in memory.
-        lanes: bytes of arrays in the cache that all those threads (or a GPU) go over, beside the
-            products.
+        lanes: bytes of arrays in the cache that all threads (or a GPU) go over.
         sort: keys of 8 bytes sorted, times log2 of their number.
         disk: bytes written to the folder of the artefacts.
     """
@@ -93,9 +83,7 @@ class Rates:
     disk: float
 
     def on(self, threads: int) -> Rates:
-        """Return the rates for another number of CPU threads, products in proportion; a GPU's
-        stay.
-        """
+        """Return the rates for another number of threads: products in proportion, but a GPU's."""
         by = 1.0 if self.device == "cuda" else threads / self.threads
         return replace(
             self,
@@ -121,7 +109,6 @@ REFERENCE = Rates(
     sort=3.2e8,
     disk=1e9,
 )
-CACHE = 16 * MIB  # bytes of rows that still count as near
 
 
 @dataclass(frozen=True)
@@ -129,8 +116,8 @@ class Counts:
     """A graph and its split in numbers.
 
     Attributes:
-        nodes, used: nodes of the whole graph; directed entries that the split goes over, both
-            directions counted.
+        nodes: of the whole graph.
+        used: directed entries that the split goes over, both directions counted.
         kept, mixed: entries inside a (task, part); entries inside all val or inside all test nodes.
         features, filled, filled_h: F; share of X, and of H, that is not 0 (1 where stored densely).
         classes, tasks: of the stream.
@@ -159,9 +146,14 @@ class Counts:
         return self.train + self.val + self.test
 
     @property
+    def value(self) -> float:
+        """Return the bytes per value of X in memory: 4, or 8 per stored one where sparse."""
+        return 4.0 if self.filled >= 1 else 8.0 * self.filled
+
+    @property
     def raw(self) -> float:
-        """Return the bytes of X in memory: 4 per value, or 8 per stored one where it is sparse."""
-        return self.nodes * self.features * (4.0 if self.filled >= 1 else 8.0 * self.filled)
+        """Return the bytes of X in memory."""
+        return self.nodes * self.features * self.value
 
 
 @dataclass(frozen=True)
@@ -169,8 +161,7 @@ class Workload:
     """The parameters that cost depends on, and how many runs there are.
 
     Attributes:
-        limit: bytes that `--max-memory` allows, 0 where it is not given: precompute then goes
-            through the disk.
+        limit: bytes of `--max-memory`, 0 without: precompute then goes through the disk.
     """
 
     hops: int
@@ -210,19 +201,12 @@ def split(c: Counts, r: Rates) -> Cost:
     """Price `split`: seconds = sorts x E log2 E / sort + passes over X; disk = 4 bytes per edge
     kept and 32 per row.
     """
-    seconds = (
-        SPLIT_SORTS * c.used * math.log2(c.used + 2) / r.sort
-        + SPLIT_PASSES * c.raw / r.copy
-        + c.raw / HASHED
-    )
+    sorts = SPLIT_SORTS * c.used * math.log2(c.used + 2) / r.sort
+    seconds = sorts + SPLIT_PASSES * c.raw / r.copy + c.raw / HASHED
     disk = 4.0 * (c.kept + c.mixed) + 32.0 * c.rows
     x = c.raw * (1.0 if c.filled >= 1 else SPARSE_COPIES)
-    return Cost(
-        "split",
-        PLAIN + SPLIT_EDGE * c.used + SPLIT_NODE * c.nodes + x,
-        disk,
-        PER_ARTEFACT + seconds + disk / r.disk,
-    )
+    memory = PLAIN + SPLIT_EDGE * c.used + SPLIT_NODE * c.nodes + x
+    return Cost("split", memory, disk, PER_ARTEFACT + seconds + disk / r.disk)
 
 
 def stored_x(c: Counts) -> float:
@@ -242,11 +226,9 @@ def propagated(c: Counts, w: Workload, r: Rates) -> float:
     """Return the seconds of H = S^k X and of the hops' means: (k F + vectors) x edges with
     self-loops / rate.
     """
-    edges, group = c.kept + c.rows, 4.0 * max(1, c.largest) * min(c.features, COLUMNS)
-    return edges * (
-        w.hops * c.features / (r.near if group <= CACHE else r.far)
-        + VECTORS * (w.max_hop + w.hops + 3) / r.far
-    )
+    group = 4.0 * max(1, c.largest) * min(c.features, COLUMNS)
+    columns = w.hops * c.features / (r.near if group <= CACHE else r.far)
+    return (c.kept + c.rows) * (columns + VECTORS * (w.max_hop + w.hops + 3) / r.far)
 
 
 def precompute(c: Counts, w: Workload, r: Rates) -> Cost:
@@ -254,54 +236,38 @@ def precompute(c: Counts, w: Workload, r: Rates) -> Cost:
     H and what is kept written.
 
     Memory is X as a whole and the largest group with its rows of X and H; disk is 4 N F and what is
-    kept beside H. With a limit the group's rows lie on the disk, down to what the edges and a few
-    columns need (`least`).
+    kept beside H. With a limit the group's rows lie on the disk, down to `least`.
     """
-    h, x = (
-        4.0 * c.rows * c.features,
-        c.rows * c.features * (4.0 if c.filled >= 1 else 8.0 * c.filled),
-    )
+    h = 4.0 * c.rows * c.features
+    x = c.rows * c.features * c.value
     disk = h + 40.0 * c.rows + 4.0 * 3 * c.tasks * c.features * (w.max_hop + 3)
-    disk += (stored_x(c) if w.store_x else 0) + (stored_edges(c) if w.store_edges else 0)
-    seconds = (
-        PROPAGATE_START
-        + propagated(c, w, r)
-        + (w.max_hop + 4) * 2 * x / r.copy
-        + c.raw / HASHED
-        + disk / HASHED
-        + disk / r.disk
-    )
-    memory = (
-        TORCH
-        + c.raw
-        + 28.0 * c.rows
-        + group(c, w, min(c.features, COLUMNS))
-        + 8.0 * c.largest * c.features
-    )
+    disk += w.store_x * stored_x(c) + w.store_edges * stored_edges(c)
+    seconds = PROPAGATE_START + propagated(c, w, r) + (w.max_hop + 4) * 2 * x / r.copy
+    seconds = seconds + c.raw / HASHED + disk / HASHED + disk / r.disk
+    memory = TORCH + c.raw + 28.0 * c.rows + group(c, w, COLUMNS) + 8.0 * c.largest * c.features
     if w.limit and w.limit < memory:
-        memory, seconds = max(float(w.limit), least(c, w)), seconds + 2 * (h + x) / r.disk
+        memory = max(float(w.limit), least(c, w))
+        seconds += 2 * (h + x) / r.disk
     return Cost("precompute", memory, disk, seconds)
 
 
 def group(c: Counts, w: Workload, columns: int) -> float:
     """Return the bytes of the largest (task, part) at work: its edges with the operator, a vector
-    per hop, and so many columns.
+    per hop, and at most so many columns.
 
     All kept edges are taken to lie in training parts, which is where most of them are.
     """
     edges = c.kept * c.largest / max(1, c.train) + c.largest
-    return (
-        GROUP_FIXED
-        + GROUP_ENTRY * edges
-        + c.largest * (8.0 * (2 * (w.max_hop + 3) + 8) + 4.0 * GROUP_COPIES * columns)
-    )
+    vectors = 8.0 * (2 * (w.max_hop + 3) + 8)
+    per_row = vectors + 4.0 * GROUP_COPIES * min(c.features, columns)
+    return GROUP_FIXED + GROUP_ENTRY * edges + c.largest * per_row
 
 
 def least(c: Counts, w: Workload) -> float:
     """Return the bytes that `precompute` needs whatever goes through the disk; X counts where
     its source has to be read as a whole.
     """
-    return TORCH + (0.0 if c.streams else c.raw) + 28.0 * c.rows + group(c, w, min(c.features, 8))
+    return TORCH + (0.0 if c.streams else c.raw) + 28.0 * c.rows + group(c, w, 8)
 
 
 def epoch(rows: float, c: Counts, r: Rates, classes: float, *, sparse: bool = True) -> float:
@@ -309,17 +275,13 @@ def epoch(rows: float, c: Counts, r: Rates, classes: float, *, sparse: bool = Tr
     the stored values of a sparse H, if that is less and the method can), the tail (6 N 256 C),
     and the memory gone over.
     """
-    products = 4.0 * rows * c.features * HIDDEN * PRODUCTS
-    filled = (
-        c.filled_h if sparse and r.device == "cpu" and c.filled_h / r.sparse < 1 / r.dense else 1.0
-    )
-    fast = products * filled / r.sparse if filled < 1 else products / r.dense
+    filled, rate = 1.0, r.dense
+    if sparse and r.device == "cpu" and c.filled_h < 1 and c.filled_h / r.sparse < 1 / r.dense:
+        filled, rate = c.filled_h, r.sparse
+    products = 4.0 * rows * c.features * HIDDEN * PRODUCTS * filled / rate
     tail = 6.0 * rows * HIDDEN * classes / r.dense
-    return (
-        fast
-        + tail
-        + 4.0 * rows * (FEATURE_PASSES * c.features * filled + HIDDEN_PASSES * HIDDEN) / r.lanes
-    )
+    passes = FEATURE_PASSES * c.features * filled + HIDDEN_PASSES * HIDDEN
+    return products + tail + 4.0 * rows * passes / r.lanes
 
 
 def net_bytes(c: Counts) -> float:
@@ -331,70 +293,52 @@ def train_modulated(c: Counts, w: Workload, r: Rates) -> Cost:
     """Price the modulated family: every row once per epoch, whatever task it belongs to; loss
     over half the classes on average.
     """
-    steps = w.epochs * max(c.tasks, math.ceil(c.train / w.node_batch) if w.node_batch else 0)
+    batches = math.ceil(c.train / w.node_batch) if w.node_batch else 0
+    steps = w.epochs * max(c.tasks, batches)
     seconds = w.epochs * epoch(c.train, c, r, c.classes / 2) + STEP * steps
-    return Cost(
-        "train",
-        _train_memory(c, w, c.largest, TRAIN_MODULATED),
-        net_bytes(c) + 4.0 * c.tasks * 16 * c.features,
-        seconds,
-    )
+    disk = net_bytes(c) + 4.0 * c.tasks * 16 * c.features
+    return Cost("train", _train_memory(c, w, c.largest, TRAIN_MODULATED), disk, seconds)
 
 
 def train_net(c: Counts, w: Workload, r: Rates, stages: str = "") -> Cost:
     """Price a trainable net over the stream (`stages` empty), or anew on all tasks: after the
     `last` one, or after `all` of them.
     """
-    share = {"": 1.0, "last": 1.0, "all": (c.tasks + 1) / 2}[stages]
-    seconds = w.epochs * epoch(
-        c.train * share, c, r, c.classes / 2, sparse=False
-    ) + STEP * w.epochs * (1 if stages == "last" else c.tasks)
-    kept = (1 if stages == "last" else c.tasks) * 4.0 * HIDDEN * (c.features + c.classes)
-    return Cost(
-        "train", _train_memory(c, w, c.train if stages else c.largest, TRAIN_NET), kept, seconds
-    )
+    trained = 1 if stages == "last" else c.tasks
+    share = (c.tasks + 1) / 2 if stages == "all" else 1.0
+    one = epoch(c.train * share, c, r, c.classes / 2, sparse=False)
+    memory = _train_memory(c, w, c.train if stages else c.largest, TRAIN_NET)
+    disk = trained * 4.0 * HIDDEN * (c.features + c.classes)
+    return Cost("train", memory, disk, w.epochs * one + STEP * w.epochs * trained)
 
 
-def train_probe(c: Counts, w: Workload, r: Rates) -> Cost:
+def train_probe(c: Counts, r: Rates) -> Cost:
     """Price a logistic regression per task: L-BFGS steps x 4 N F C_k in float64, half as fast."""
     per_task = max(1.0, c.classes / max(1, c.tasks))
     work = PROBE_STEPS * c.train * c.features * (4.0 * per_task / (r.dense / 2) + 2 * 8.0 / r.copy)
-    return Cost(
-        "train",
-        TORCH + 200 * MIB + 16.0 * c.largest * c.features,
-        4.0 * c.classes * c.features,
-        PROBE_START + work,
-    )
+    memory = TORCH + 200 * MIB + 16.0 * c.largest * c.features
+    return Cost("train", memory, 4.0 * c.classes * c.features, PROBE_START + work)
 
 
-def train_ridge(c: Counts, w: Workload, r: Rates, width: int, views: int) -> Cost:
+def train_ridge(c: Counts, r: Rates, width: int, views: int) -> Cost:
     """Price the closed form: a Gram matrix 2 N P^2 per view and a solve per task, in float64;
     all stages' sums are kept until the end.
     """
-    work = (2.0 * c.train * views * width**2 + c.tasks * RIDGE_SOLVES * 2.0 * width**3) / (
-        r.dense / 2
-    )
+    solves = c.tasks * RIDGE_SOLVES * 2.0 * width**3
+    work = (2.0 * c.train * views * width**2 + solves) / (r.dense / 2)
     memory = TORCH + 8.0 * (8 * width**2) + 8.0 * c.largest * (views * c.features + 2 * width)
-    return Cost(
-        "train", memory, 4.0 * width * (c.classes * c.tasks / 2 + c.features), PER_ARTEFACT + work
-    )
+    disk = 4.0 * width * (c.classes * c.tasks / 2 + c.features)
+    return Cost("train", memory, disk, PER_ARTEFACT + work)
 
 
 def _train_memory(c: Counts, w: Workload, rows: float, arrays: tuple[float, float]) -> float:
     """Return the bytes of the rows learned at once, N x F and N x 256 arrays; a batch bounds
     what is made of them.
     """
-    inside = min(rows, w.node_batch) if w.node_batch else rows
+    inside = min(rows, w.node_batch or rows)
     wide, hidden = arrays
-    return (
-        TORCH
-        + 20 * MIB
-        + 4.0
-        * (
-            rows * (c.features + HIDDEN)
-            + inside * ((wide - 1) * c.features + (hidden - 1) * HIDDEN)
-        )
-    )
+    made = inside * ((wide - 1) * c.features + (hidden - 1) * HIDDEN)
+    return TORCH + 20 * MIB + 4.0 * (rows * (c.features + HIDDEN) + made)
 
 
 def modulated_answer(c: Counts) -> float:
@@ -417,28 +361,23 @@ def infer(c: Counts, r: Rates, answer: float, *, once: bool) -> Cost:
         answer: float operations of an answer for one row.
         once: later tasks change no logit.
     """
-    asked, times = c.val + c.test, 2.0 if once else (c.tasks + 3) / 2
-    one = (
-        answer * asked / r.dense + 4.0 * asked * (2 * c.features + INFER_PASSES * HIDDEN) / r.lanes
-    )
-    disk = asked * (16.0 * c.tasks + 16.0)
-    memory = (
-        TORCH
-        + 4.0 * max(c.val, c.test) * c.features
-        + 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN)
-        + 2 * disk
-    )
+    queries = c.val + c.test
+    times = 2.0 if once else (c.tasks + 3) / 2
+    passes = 4.0 * queries * (2 * c.features + INFER_PASSES * HIDDEN)
+    one = answer * queries / r.dense + passes / r.lanes
+    disk = queries * (16.0 * c.tasks + 16.0)
+    model = 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN)
+    memory = TORCH + 4.0 * max(c.val, c.test) * c.features + model + 2 * disk
     return Cost("infer", memory, disk, PER_ARTEFACT + one * times + disk / r.disk)
 
 
-def evaluate(c: Counts, r: Rates) -> Cost:
+def evaluate(c: Counts) -> Cost:
     """Price `eval`: four predictions per stage and row are counted into matrices."""
     counted = 4.0 * c.tasks * (c.val + c.test)
-    return Cost(
-        "eval", PLAIN + 5.0 * counted, 200.0 * c.tasks**2 + 20_000, PER_ARTEFACT + counted / EVAL
-    )
+    disk = 200.0 * c.tasks**2 + 20_000
+    return Cost("eval", PLAIN + 5.0 * counted, disk, PER_ARTEFACT + counted / EVAL)
 
 
-def report(c: Counts, r: Rates) -> Cost:
+def report() -> Cost:
     """Price `report`: figures, whatever the graph's size."""
     return Cost("report", PLAIN + 150 * MIB, 3e6, REPORT)

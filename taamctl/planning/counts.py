@@ -1,5 +1,5 @@
 """Counts of a graph and of its split, before there is a split or even raw data: from META, an
-imported file, or two numbers given.
+imported file, or numbers given.
 """
 
 from __future__ import annotations
@@ -7,12 +7,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from taamctl.core.data_set import DataSet, data_set
 from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+from taamctl.datasets._imported import module
 from taamctl.params.split_params import SplitParams
 from taamctl.planning.costs import Counts, reach
 from taamctl.runtime import provenance
@@ -27,7 +28,18 @@ MEASURED = "measured: 0.50 on Debian, 0.78 to 0.89 on Citeseer, Computer and Pho
 # class sizes are skewed
 LARGEST = 4.0
 MOST = 1 << 48  # more nodes, edges or features than any machine holds
-SAMPLE = 200  # nodes whose first neighbour is asked for the reverse edge
+SAMPLE = 200  # nodes whose first neighbour is looked at for the reverse edge
+GIVEN_RULES = (
+    "every edge is taken as stored in one direction and used in both; --set "
+    "split.symmetrize=never counts it as given",
+    "features are taken as dense",
+)
+LABELLED_RULE = (
+    "labelled nodes are taken to have their share of all edges to each other (at random they would "
+    "have its square)"
+)
+UNKNOWN_RULE = "every edge is taken as stored in one direction, features as dense"
+PARTS_RULE = "the graph states its parts; they are taken to follow split.train, val and test"
 
 # data set -> (entries after symmetrising per stored one, share of X that is not 0), as `taamctl
 # data doctor` and the publishers count them
@@ -49,16 +61,16 @@ class Graph:
     """A whole graph in numbers.
 
     Attributes:
-        nodes, stored, features, classes: as its META counts them. joined: entries after
-            symmetrising, per stored one.
-        filled: share of X that is not 0. directed: used as directed where `split.symmetrize` is
-            `as_released`.
-        tasks: how many the graph itself states, or None. share: of edges inside a task (low,
-            middle, high).
-        labelled: share of the nodes that have a label. streams: its source gives X a few rows at a
-            time.
-        file: `data/NAME.h5` of an imported graph. brought: there may be raw data of it, and so a
-            split.
+        nodes, stored, features, classes: as its META counts them.
+        joined: entries after symmetrising, per stored one.
+        filled: share of X that is not 0.
+        directed: used as directed where `split.symmetrize` is `as_released`.
+        tasks: how many the graph itself states, or None.
+        share: of edges inside a task (low, middle, high).
+        labelled: share of the nodes that have a label.
+        streams: its source gives X a few rows at a time.
+        file: `data/NAME.h5` of an imported graph.
+        brought: there may be raw data of it, and so a split.
         notes: what was assumed, a sentence each.
     """
 
@@ -67,8 +79,8 @@ class Graph:
     stored: int
     features: int
     classes: int
-    joined: float
-    filled: float
+    joined: float = 2.0
+    filled: float = 1.0
     directed: bool = False
     tasks: int | None = None
     share: tuple[float, float, float] = SHARE
@@ -82,7 +94,7 @@ class Graph:
 def given(
     nodes: int, edges: int, features: int, classes: int, labelled: int | None = None
 ) -> Graph:
-    """Return a graph that has not been brought yet.
+    """Return a graph of which nothing but counts is there.
 
     Args:
         labelled: nodes with a label, which the parts are made of; None: all.
@@ -90,13 +102,12 @@ def given(
     Raises:
         TaamctlError: a count that no graph has.
     """
-    counts = {
-        "--nodes": (nodes, 1),
-        "--edges": (edges, 0),
-        "--features": (features, 1),
-        "--classes": (classes, 1),
-    }
-    for option, (value, least) in counts.items():
+    for option, value, least in (
+        ("--nodes", nodes, 1),
+        ("--edges", edges, 0),
+        ("--features", features, 1),
+        ("--classes", classes, 1),
+    ):
         if not least <= value <= MOST:
             raise TaamctlError(
                 f"{option} {value}: no count of a graph", f"a whole number from {least} to {MOST:,}"
@@ -108,29 +119,16 @@ def given(
             "the next",
             "check which number is which",
         )
-    note = (
-        "every edge is taken as stored in one direction and used in both; --set "
-        "split.symmetrize=never counts it as given"
-    )
-    notes: tuple[str, ...] = (note, "features are taken as dense")
-    if known < nodes:
-        notes = (
-            *notes,
-            "labelled nodes are taken to have their share of all edges to each other (at random "
-            "they would have its square)",
-        )
     return Graph(
         "given",
         nodes,
         edges,
         features,
         classes,
-        2.0,
-        1.0,
         labelled=known / nodes,
         streams=True,
         brought=False,
-        notes=notes,
+        notes=(*GIVEN_RULES, LABELLED_RULE) if known < nodes else GIVEN_RULES,
     )
 
 
@@ -149,12 +147,9 @@ def of_dataset(context: Context, name: str) -> Graph:
         joined, filled = KNOWN[name]
     else:
         joined, filled = 2.0, 1.0
-        notes = ("every edge is taken as stored in one direction, features as dense",)
-    if "part" in source.states:
-        notes = (
-            *notes,
-            "the graph states its parts; they are taken to follow split.train, val and test",
-        )
+        notes = (UNKNOWN_RULE,)
+    if "part" in getattr(module, "STATES", ()):
+        notes = (*notes, PARTS_RULE)
     return Graph(
         name,
         meta.nodes,
@@ -172,64 +167,47 @@ def of_dataset(context: Context, name: str) -> Graph:
 
 
 def _generated(source: DataSet, own: object) -> Graph:
-    sizes = source.sizes.get(getattr(own, "preset", ""))
-    if sizes is None:
+    counts = source.sizes.get(getattr(own, "preset", ""))
+    if counts is None:
         raise TaamctlError(
             f"the data set {source.name} is generated and does not say how large it becomes",
             "give --nodes, --edges, --features and --classes instead of --dataset",
         )
-    nodes, edges, features, classes = sizes
     inside = float(getattr(own, "homophily", SHARE[1]))
     spread = (inside, min(1.0, inside + 0.1 * (1 - inside)), min(1.0, inside + 0.3 * (1 - inside)))
-    return Graph(
-        source.name,
-        nodes,
-        edges,
-        features,
-        classes,
-        2.0,
-        1.0,
-        share=spread,
-        streams=source.rows is not None,
-    )
+    return Graph(source.name, *counts, share=spread, streams=source.rows is not None)
 
 
 def _looked_at(file: Path, nodes: int, features: int) -> tuple[float, float]:
-    """Return (entries after symmetrising per stored one, by asking a sample of edges for their
-    reverse; share of X that is not 0).
+    """Return (entries after symmetrising per stored one, by looking up the reverse of a sample of
+    edges; share of X that is not 0).
     """
     with Artefact(file, "graph") as graph:
         filled = 1.0
         if not graph.has("features/dense"):
             filled = graph.shape("features/indices")[0] / max(1, nodes * features)
-        asked = found = 0
+        mutual = []
         for v in np.random.default_rng(0).integers(0, max(1, nodes), min(SAMPLE, nodes)).tolist():
             row = _row(graph, v)
             proper = row[row != v]
             if len(proper):
-                asked, found = (
-                    asked + 1,
-                    found + int(v in _row(graph, int(proper[len(proper) // 2]))),
-                )
-    return 2.0 - found / asked if asked else 1.0, filled
+                mutual.append(v in _row(graph, int(proper[len(proper) // 2])))
+    return 2.0 - sum(mutual) / len(mutual) if mutual else 1.0, filled
 
 
-def _row(graph: Artefact, v: int) -> Any:
+def _row(graph: Artefact, v: int) -> Array:
     low, high = graph.rows("adjacency/indptr", v, v + 2).tolist()
     return graph.rows("adjacency/indices", low, high)
 
 
 def tasks_of(classes: int, params: SplitParams) -> tuple[int, int]:
     """Return how many tasks C classes make, and how many classes are in them."""
-    size = params.classes_per_task
-    whole, left = divmod(classes, size)
+    whole, left = divmod(classes, params.classes_per_task)
     if not left or params.odd_class == "drop":
-        return whole, whole * size
-    return (
-        (whole + 1, classes)
-        if params.odd_class == "singleton_task" or not whole
-        else (whole, classes)
-    )
+        return whole, classes - left
+    if params.odd_class == "singleton_task" or not whole:
+        return whole + 1, classes
+    return whole, classes
 
 
 def estimated(graph: Graph, params: SplitParams, hops: int, share: float) -> Counts:
@@ -242,23 +220,18 @@ def estimated(graph: Graph, params: SplitParams, hops: int, share: float) -> Cou
     Raises:
         TaamctlError: too few classes for one task.
     """
-    tasks, classes = (
-        (graph.tasks, graph.classes)
-        if graph.tasks and params.tasks == "as_given"
-        else tasks_of(graph.classes, params)
-    )
+    tasks, classes = tasks_of(graph.classes, params)
+    if graph.tasks and params.tasks == "as_given":
+        tasks, classes = graph.tasks, graph.classes
     if not tasks:
         raise TaamctlError(
             f"{graph.classes} classes make no task of {params.classes_per_task}",
             "lower split.classes_per_task, but not below 2",
         )
-    both = params.symmetrize == "always" or (
-        params.symmetrize == "as_released" and not graph.directed
-    )
-    used, in_stream = (
-        int(graph.stored * (graph.joined if both else 1.0)),
-        classes / graph.classes * graph.labelled,
-    )
+    as_directed = params.symmetrize == "as_released" and graph.directed
+    one_way = params.symmetrize == "never" or as_directed
+    used = graph.stored if one_way else int(graph.stored * graph.joined)
+    in_stream = classes / graph.classes * graph.labelled
     a, b, c = params.train, params.val, params.test
     rows = int(graph.nodes * in_stream)
     kept = int(used * in_stream * share * (a * a + b * b + c * c))
@@ -287,33 +260,31 @@ def exact(graph: Graph, file: Path, hops: int) -> Counts:
     Raises:
         TaamctlError: the file is damaged, unfinished or no split.
     """
-    with Artefact(file, "split") as made:
-        table, bounds = made.read("account/table"), made.read("stream/bounds")
-        used, mixed = (
-            json.loads(made.attribute("account"))["edges_used"],
-            made.shape("mixed/indices")[0],
-        )
-    rows = [int(n) for n in table.reshape(-1, 3, 4)[:, :, 0].sum(0)]
+    with Artefact(file, "split") as split:
+        table, bounds = split.read("account/table"), split.read("stream/bounds")
+        used = int(json.loads(split.attribute("account"))["edges_used"])
+        mixed = int(split.shape("mixed/indices")[0])
+    train, val, test = table.reshape(-1, 3, 4)[:, :, 0].sum(0).tolist()
     kept = int(table[:, 1].sum())
     return Counts(
         nodes=graph.nodes,
-        used=int(used),
+        used=used,
         kept=kept,
-        mixed=int(mixed),
+        mixed=mixed,
         features=graph.features,
         filled=graph.filled,
-        filled_h=reach(graph.filled, kept / max(1, sum(rows)), hops),
+        filled_h=reach(graph.filled, kept / max(1, train + val + test), hops),
         classes=int(bounds[-1, 1]),
         tasks=len(bounds),
-        train=rows[0],
-        val=rows[1],
-        test=rows[2],
+        train=train,
+        val=val,
+        test=test,
         largest=int(table[::3, 0].max()),
         streams=graph.streams,
     )
 
 
-def split_file(context: Context, graph: Graph, params: Any) -> Path | None:
+def split_file(context: Context, graph: Graph, params: object) -> Path | None:
     """Return the split artefact where there is one that was made with these parameters of `split`
     and of the data set.
 
@@ -325,11 +296,13 @@ def split_file(context: Context, graph: Graph, params: Any) -> Path | None:
     if not graph.brought or not file.is_file():
         return None
     try:
-        with Artefact(file, "split") as made:
-            same = made.params == params
-        return file if same and (graph.file is None or _made_from(file, graph.file)) else None
+        with Artefact(file, "split") as split:
+            same = split.params == params
     except TaamctlError:
         return None
+    if not same or (graph.file is not None and not _made_from(file, graph.file)):
+        return None
+    return file
 
 
 def _made_from(split: Path, imported: Path) -> bool:
@@ -340,5 +313,5 @@ def _made_from(split: Path, imported: Path) -> bool:
         record = read_json(provenance.sidecar_of(split))
         digest = record["key"]["raw"][imported.name]
         return bool(digest == provenance.digest_of(imported, record["raw"].get(str(imported))))
-    except (KeyError, TypeError, AttributeError, OSError):
+    except (KeyError, TypeError, AttributeError, OSError, TaamctlError):
         return False

@@ -8,190 +8,186 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from taamctl.planning.costs import MIB, Workload
+import psutil
+
+from taamctl.core.units import MIB, format_bytes
+from taamctl.planning.costs import Cost, Workload
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
 
 BATCHES = tuple(1 << k for k in range(18, 11, -1))  # rows per training step to suggest
+LEAST_BATCH = BATCHES[-1]
+CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
-def machine(folder: Path) -> dict[str, int]:
-    """Return the machine's `memory`, the memory `free` now, and the free `disk` where `folder`
-    lies, in bytes.
+@dataclass(frozen=True)
+class Machine:
+    """What a machine has, in bytes.
+
+    Attributes:
+        memory: all of it. free: what a run can have now, a container's limit respected.
+        disk: free where the outputs lie. writable: whether they can be written.
+        limit: of `--max-memory`; None without.
     """
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {
-        "memory": total,
-        "free": min(total, _available() or total, _group_limit() or total),
-        "disk": disk(folder),
-        "writable": writable(folder),
-    }
+
+    memory: int
+    free: int
+    disk: int
+    writable: bool
+    cpus: int = 1
+    limit: int | None = None
+
+    @property
+    def bound(self) -> int:
+        """Return the bytes of memory that a stage may take."""
+        return min(self.free, self.limit or self.free)
 
 
-def disk(folder: Path) -> int:
-    """Return the free bytes of the file system that a folder, there or not, lies on."""
+@dataclass(frozen=True)
+class Line:
+    """A stage of the plan: its cost with the middle, least and most edges, the method it is for,
+    and how often it runs.
+
+    Attributes:
+        parts: independent pieces of equal work that processes can share; 1 where there are none.
+    """
+
+    cost: Cost
+    low: Cost
+    high: Cost
+    method: str = ""
+    times: int = 1
+    parts: int = 1
+
+
+Pricing = Callable[[Workload], Sequence[Line]]
+
+
+def machine(folder: Path, limit: int | None = None) -> Machine:
+    """Look at this machine.
+
+    Args:
+        folder: of the outputs, there or not.
+    """
+    memory = psutil.virtual_memory()
+    return Machine(
+        memory=memory.total,
+        free=min(memory.total, memory.available, _group_limit() or memory.total),
+        disk=shutil.disk_usage(nearest(folder)).free,
+        writable=writable(folder),
+        cpus=os.cpu_count() or 1,
+        limit=limit,
+    )
+
+
+def nearest(folder: Path) -> Path:
+    """Return the folder that is there at or above `folder`."""
     folder = folder.absolute()
-    return shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.is_dir())).free
+    return next(p for p in (folder, *folder.parents) if p.is_dir())
 
 
 def writable(folder: Path) -> bool:
     """Tell whether a folder, there or not, can be written to or made."""
     folder = folder.absolute()
-    nearest = next(p for p in (folder, *folder.parents) if p.exists())
-    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
-
-
-def _available() -> int:
-    """Return what Linux calls available; 0 elsewhere."""
-    try:
-        found = dict(
-            line.split(":", 1)
-            for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        )
-        return int(found["MemAvailable"].split()[0]) << 10
-    except (OSError, KeyError, ValueError):
-        return 0
+    there = next(p for p in (folder, *folder.parents) if p.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def _group_limit() -> int:
     """Return the memory limit of a container; 0 without one."""
     try:
-        return int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
+        return int(CGROUP.read_text(encoding="ascii"))
     except (OSError, ValueError):  # no such file, or the word max
         return 0
 
 
-def size(count: float) -> str:
-    """Return bytes for people, such as `3.2 GiB`."""
-    if 0 < count < MIB:
-        return f"{max(1, count / 1024):,.0f} KiB"
-    value, unit = count / MIB, "MiB"
-    for larger in ("GiB", "TiB", "PiB"):
-        if value < 1000:
-            break
-        value, unit = value / 1024, larger
-    return f"{value:,.0f} {unit}" if value >= 10 or unit == "MiB" else f"{value:.1f} {unit}"
-
-
 def findings(
-    table: Sequence[Any],
-    total_disk: float,
-    there: dict[str, Any],
-    again: Callable[[Workload], Sequence[Any]],
-    work: Workload,
+    table: Sequence[Line], total_disk: float, there: Machine, again: Pricing, work: Workload
 ) -> list[Finding]:
     """Return what does not fit, with the changes that would make it fit, and what fits only with
     luck.
 
     Args:
-        table: the plan's lines. there: as `machine` gives it, and `limit`. again: prices the plan
-            under another workload.
+        again: prices the plan under another workload.
     """
-    out, bound = [], min(there["free"], there["limit"] or there["free"])
-    limited = there["limit"] is not None and there["limit"] <= there["free"]
-    where = "--max-memory allows" if limited else "are free"
-    for line in {t.cost.stage: t for t in sorted(table, key=lambda t: t.cost.memory)}.values():
-        cost = line.cost
-        if cost.memory > bound:
-            mend, changes = _less_memory(cost.stage, bound, again, work)
-            out.append(
-                Finding(
-                    STOP,
-                    f"{cost.stage} needs about {size(cost.memory)} of memory, {size(bound)} "
-                    f"{where}",
-                    mend,
-                    changes,
-                )
-            )
-        elif line.high.memory > bound:
-            out.append(
-                Finding(
-                    WARN,
-                    f"{cost.stage} needs up to {size(line.high.memory)} of memory if more edges "
-                    f"lie inside tasks, {size(bound)} {where}",
-                    "make the split first: its counts are exact",
-                )
-            )
-    if total_disk > there["disk"]:
-        mend, changes = _less_disk(there["disk"], again, work)
-        out.append(
-            Finding(
-                STOP,
-                f"the artefacts need about {size(total_disk)} of disk, {size(there['disk'])} are "
-                "free",
-                mend,
-                changes,
-            )
+    free = format_bytes(there.free)
+    above = there.limit is not None and there.limit > there.free
+    bound = f"{free} are free"
+    if there.limit is not None and not above:
+        bound = f"{format_bytes(there.bound)} --max-memory allows"
+    dearest = {t.cost.stage: t for t in sorted(table, key=lambda t: t.cost.memory)}
+    found = [_memory(line, there.bound, bound, again, work) for line in dearest.values()]
+    out = [finding for finding in found if finding is not None]
+    if total_disk > there.disk:
+        what = (
+            f"the artefacts need about {format_bytes(total_disk)} of disk, "
+            f"{format_bytes(there.disk)} are free"
         )
-    if not there["writable"]:
-        out.append(
-            Finding(
-                STOP,
-                "the folder of --outputs cannot be written",
-                "name another, or change its permissions",
-            )
-        )
-    if there["limit"] is not None and there["limit"] > there["free"]:
-        out.append(
-            Finding(NOTE, f"--max-memory is more than the {size(there['free'])} that are free")
-        )
+        out.append(Finding(STOP, what, *_less_disk(there.disk, again, work)))
+    if not there.writable:
+        what = "the folder of --outputs cannot be written"
+        out.append(Finding(STOP, what, "name another, or change its permissions"))
+    if above:
+        out.append(Finding(NOTE, f"--max-memory is more than the {free} that are free"))
     return out
 
 
+def _memory(line: Line, bound: int, words: str, again: Pricing, work: Workload) -> Finding | None:
+    """Return what there is to say about the memory of a stage; `words` say what it may take."""
+    stage = line.cost.stage
+    if line.cost.memory > bound:
+        what = f"{stage} needs about {format_bytes(line.cost.memory)} of memory, {words}"
+        return Finding(STOP, what, *_less_memory(stage, bound, again, work))
+    if line.high.memory > bound:
+        what = (
+            f"{stage} needs up to {format_bytes(line.high.memory)} of memory if more edges lie "
+            f"inside tasks, {words}"
+        )
+        return Finding(WARN, what, "make the split first: its counts are exact")
+    return None
+
+
 def _less_memory(
-    stage: str, bound: float, again: Callable[[Workload], Sequence[Any]], work: Workload
+    stage: str, bound: int, again: Pricing, work: Workload
 ) -> tuple[str, tuple[str, ...]]:
     """Return the first change under which a stage fits, in words and as parameters; else what
     machine it needs.
     """
 
     def need(changed: Workload) -> float:
-        return float(max(t.cost.memory for t in again(changed) if t.cost.stage == stage))
+        return max(t.cost.memory for t in again(changed) if t.cost.stage == stage)
 
-    if stage == "precompute" and not work.limit and need(replace(work, limit=int(bound))) <= bound:
-        return f"go through the disk: --max-memory {int(bound // MIB)}M", ()
+    frugal, option = work, ""
+    if stage == "precompute":
+        frugal, option = replace(work, limit=bound), " and --max-memory"
+        if not work.limit and need(frugal) <= bound:
+            return f"go through the disk: --max-memory {bound // MIB}M", ()
     if stage == "train":
+        frugal = replace(work, node_batch=LEAST_BATCH)
+        option = f" and --set train.node_batch={LEAST_BATCH}"
         for batch in BATCHES:
-            if (not work.node_batch or batch < work.node_batch) and need(
-                replace(work, node_batch=batch)
-            ) <= bound:
-                return f"train in batches: --set train.node_batch={batch} (accuracy may differ)", (
-                    f"train.node_batch={batch}",
-                )
-    frugal, how = {
-        "train": (
-            replace(work, node_batch=BATCHES[-1]),
-            f" and --set train.node_batch={BATCHES[-1]}",
-        ),
-        "precompute": (replace(work, limit=int(bound)), " and --max-memory"),
-    }.get(stage, (work, ""))
-    least = min(need(work), need(frugal))
-    with_it = how if least < need(work) else ""
-    return (
-        f"take a machine with {size(least * 1.2)} of memory or more{with_it}, or fewer nodes or "
-        "edges",
-        (),
-    )
+            smaller = not work.node_batch or batch < work.node_batch
+            if smaller and need(replace(work, node_batch=batch)) <= bound:
+                change = f"train.node_batch={batch}"
+                return f"train in batches: --set {change} (accuracy may differ)", (change,)
+    least, now = need(frugal), need(work)
+    if least >= now:
+        least, option = now, ""
+    size = format_bytes(least * 1.2)
+    return f"take a machine with {size} of memory or more{option}, or fewer nodes or edges", ()
 
 
-def _less_disk(
-    there: float, again: Callable[[Workload], Sequence[Any]], work: Workload
-) -> tuple[str, tuple[str, ...]]:
+def _less_disk(there: int, again: Pricing, work: Workload) -> tuple[str, tuple[str, ...]]:
+    """Return the least that can be left out for the rest to fit; else the disk it needs."""
+
     def need(changed: Workload) -> float:
-        return float(sum(t.cost.disk * t.times for t in again(changed)))
+        return sum(t.cost.disk * t.times for t in again(changed))
 
-    for changed in (
-        {"store_x": False},
-        {"store_edges": False},
-        {"store_x": False, "store_edges": False},
-    ):
-        if need(replace(work, **changed)) <= there:
-            keys = tuple(f"precompute.{key}=false" for key in changed)
-            return (
-                f"leave out what few methods read: {' '.join(f'--set {key}' for key in keys)}",
-                keys,
-            )
-    return f"a file system with {size(need(work) * 1.1)} free, named by --outputs", ()
+    for names in (("store_x",), ("store_edges",), ("store_x", "store_edges")):
+        if need(replace(work, **dict.fromkeys(names, False))) <= there:
+            changes = tuple(f"precompute.{name}=false" for name in names)
+            options = " ".join(f"--set {change}" for change in changes)
+            return f"leave out what few methods read: {options}", changes
+    return f"a file system with {format_bytes(need(work) * 1.1)} free, named by --outputs", ()

@@ -76,7 +76,7 @@ def compare(outputs: Path, measured: bool) -> Iterator[tuple[str, ...]]:
         )
         cost = next(
             t.cost
-            for t in plan.lines(context, (exact, exact, exact), work, rates)
+            for t in plan.lines(context, (exact, exact, exact), rates, work)
             if t.cost.stage == stage
         )
         spent, size = record["cost"], sum(output["size"] for output in record["outputs"].values())

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from taamctl.core.row_codes import row_codes
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.doctor import advice, graph_stats
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
@@ -117,7 +118,7 @@ def test_duplicates_and_empty_features(sparse: bool) -> None:
 
         x = from_scipy(sp.csr_matrix(x))
     labels = np.array([0, 1, 0, 1, -1, 0])
-    facts = graph_stats.feature_facts(x, graph_stats.row_codes(x), labels)
+    facts = graph_stats.feature_facts(x, row_codes(x), labels)
     assert (
         facts["duplicate_nodes"],
         facts["duplicates_of_two_classes"],
@@ -134,7 +135,7 @@ def test_duplicates_and_empty_features(sparse: bool) -> None:
 
 def test_rows_without_stored_values_count_as_ones() -> None:
     x = CSR(np.array([0, 2, 4, 5]), np.array([0, 1, 0, 1, 1], np.int32), None, (3, 2))
-    facts = graph_stats.feature_facts(x, graph_stats.row_codes(x), np.array([0, 0, 1]))
+    facts = graph_stats.feature_facts(x, row_codes(x), np.array([0, 0, 1]))
     assert (facts["filled"], facts["high"], facts["duplicate_nodes"]) == (5, 1.0, 2)
     assert to_scipy(x).nnz == facts["filled"]
 
@@ -187,18 +188,18 @@ def test_estimates_grow_with_what_they_count_and_room_is_checked() -> None:
     facts, codes = graph_stats.graph_facts(graph)
     stream = advice.split_facts(make_split(graph, Facts(False, None), PARAMS), codes)
 
-    def priced(work: costs.Workload) -> dict[str, Any]:
+    def priced(work: costs.Workload) -> dict[str, advice.Estimate]:
         return {
-            c["stage"]: c
+            c.stage: c
             for c in advice.estimate(
                 stream, facts["features"], graph.num_nodes, work, costs.REFERENCE
             )
         }
 
     made, less = priced(WORK), priced(dataclasses.replace(WORK, store_x=False, epochs=100))
-    assert made["train"]["times"] == 3
-    assert less["precompute"]["disk"] < made["precompute"]["disk"]
-    assert less["train"]["seconds"] == pytest.approx(made["train"]["seconds"] / 2)
+    assert made["train"].times == 3
+    assert less["precompute"].disk < made["precompute"].disk
+    assert less["train"].seconds == pytest.approx(made["train"].seconds / 2)
     assert advice.room_findings(list(made.values()), 1 << 40, 1 << 40) == []
     no_memory, no_disk = advice.room_findings(list(made.values()), 1 << 20, 1 << 10)
     assert (no_memory.level, no_disk.level) == (advice.STOP, advice.STOP)

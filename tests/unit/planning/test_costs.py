@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from taamctl.planning import calibrate, costs
+from taamctl.params.train_params import RidgeParams
+from taamctl.planning import calibrate, costs, families
 from taamctl.planning.costs import REFERENCE, Counts, Workload
 
 COUNTS = Counts(
@@ -50,8 +51,8 @@ def _all(c: Counts, w: Workload = WORK) -> dict[str, costs.Cost]:
         costs.precompute(c, w, REFERENCE),
         costs.train_modulated(c, w, REFERENCE),
         costs.infer(c, REFERENCE, costs.modulated_answer(c), once=False),
-        costs.evaluate(c, REFERENCE),
-        costs.report(c, REFERENCE),
+        costs.evaluate(c),
+        costs.report(),
     )
     return {cost.stage: cost for cost in made}
 
@@ -175,12 +176,15 @@ def test_learning_from_all_tasks_at_every_stage_costs_half_the_stages_more() -> 
 
 def test_the_closed_form_and_the_probe_do_not_depend_on_epochs() -> None:
     once = replace(WORK, epochs=1)
-    assert costs.train_ridge(COUNTS, once, REFERENCE, 1400, 3) == costs.train_ridge(
-        COUNTS, WORK, REFERENCE, 1400, 3
+    ridge = RidgeParams({0: 1.0, 2: 1.0}, 1400, 1400, views=True, exponent=0.0, ridge=None)
+    assert families.training("closed form", ridge, COUNTS, WORK, REFERENCE) == costs.train_ridge(
+        COUNTS, REFERENCE, 1400, 3
     )
-    assert costs.train_probe(COUNTS, once, REFERENCE) == costs.train_probe(COUNTS, WORK, REFERENCE)
+    for family, own in (("closed form", ridge), ("probe", None)):
+        cost = families.training(family, own, COUNTS, WORK, REFERENCE)
+        assert families.training(family, own, COUNTS, once, REFERENCE) == cost
     narrow, wide = (
-        costs.train_ridge(COUNTS, WORK, REFERENCE, width, 3).seconds - costs.PER_ARTEFACT
+        costs.train_ridge(COUNTS, REFERENCE, width, 3).seconds - costs.PER_ARTEFACT
         for width in (1400, 2800)
     )
     assert 4 * narrow < wide < 8 * narrow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from taamctl.planning import costs, fit, plan, text
+from taamctl.core.units import format_bytes, format_seconds
+from taamctl.planning import costs, families, fit, plan
 from taamctl.planning.costs import REFERENCE, Cost, Counts, Workload
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
 
@@ -33,25 +33,19 @@ COUNTS = Counts(
 WORK = Workload(hops=2, max_hop=10, store_x=True, store_edges=True, epochs=200, threads=2, runs=1)
 
 
-def _table(work: Workload) -> list[plan.Line]:
+def _table(work: Workload) -> list[fit.Line]:
     made = (
         costs.split(COUNTS, REFERENCE),
         costs.precompute(COUNTS, work, REFERENCE),
         costs.train_modulated(COUNTS, work, REFERENCE),
     )
-    return [plan.Line(cost, cost, cost) for cost in made]
+    return [fit.Line(cost, cost, cost) for cost in made]
 
 
 def _findings(
     memory: float, disk: float = 1e18, limit: int | None = None, work: Workload = WORK
 ) -> dict[str, Finding]:
-    there = {
-        "memory": int(1e18),
-        "free": int(memory),
-        "disk": int(disk),
-        "limit": limit,
-        "writable": True,
-    }
+    there = fit.Machine(int(1e18), int(memory), int(disk), writable=True, limit=limit)
     table = _table(work)
     found = fit.findings(table, sum(t.cost.disk for t in table), there, _table, work)
     return {f.what.split()[0]: f for f in found}
@@ -106,13 +100,13 @@ def test_a_folder_that_cannot_be_written_stops_before_any_work(tmp_path: Path) -
     assert fit.writable(tmp_path / "new" / "deeper") and not fit.writable(
         tmp_path / "file" / "below"
     )
-    there = {**fit.machine(tmp_path / "file" / "below"), "limit": None, "free": int(1e18)}
+    there = replace(fit.machine(tmp_path / "file" / "below"), free=int(1e18))
     (found,) = fit.findings(_table(WORK)[:1], 0, there, _table, WORK)
     assert found.level == STOP and found.what == "the folder of --outputs cannot be written"
 
 
 def test_sizes_are_said_in_a_unit_that_shows_them() -> None:
-    assert [fit.size(n) for n in (0, 1, 1 << 10, 1 << 20, 3 << 30)] == [
+    assert [format_bytes(n) for n in (0, 1, 1 << 10, 1 << 20, 3 << 30)] == [
         "0 MiB",
         "1 KiB",
         "1 KiB",
@@ -142,17 +136,15 @@ def test_disk_is_summed_and_the_least_loss_that_fits_is_suggested() -> None:
 
 
 def test_what_fits_with_luck_only_is_a_warning() -> None:
-    table = [
-        plan.Line(Cost("split", 5.0, 0, 0), Cost("split", 1.0, 0, 0), Cost("split", 9.0, 0, 0))
-    ]
-    there = {"memory": 10, "free": 7, "disk": 10, "limit": None, "writable": True}
+    table = [fit.Line(Cost("split", 5.0, 0, 0), Cost("split", 1.0, 0, 0), Cost("split", 9.0, 0, 0))]
+    there = fit.Machine(memory=10, free=7, disk=10, writable=True)
     (found,) = fit.findings(table, 0, there, lambda w: table, WORK)
     assert found.level == WARN
 
 
 def test_training_is_priced_by_family_and_says_where_it_is_rough() -> None:
     def priced(family: str) -> Cost:
-        return plan.training(family, None, COUNTS, WORK, REFERENCE)
+        return families.training(family, None, COUNTS, WORK, REFERENCE)
 
     assert (
         not priced("modulation").rough
@@ -161,7 +153,7 @@ def test_training_is_priced_by_family_and_says_where_it_is_rough() -> None:
     )
     assert priced("replay").rough and priced("ablation").rough
     assert priced("closed form").rough, "a method of others that keeps no such sums"
-    short = plan.training(
+    short = families.training(
         "modulation", SimpleNamespace(precision="bfloat16"), COUNTS, WORK, REFERENCE
     )
     assert (
@@ -172,12 +164,12 @@ def test_training_is_priced_by_family_and_says_where_it_is_rough() -> None:
 
 @pytest.mark.parametrize(("workers", "seconds"), [(1, 120.0), (2, 70.0), (4, 45.0), (100, 30.0)])
 def test_workers_share_training_down_to_its_longest_task(workers: int, seconds: float) -> None:
-    base = {"method": "m", "times": 1, "parts": 1}
-    stages: Sequence[dict[str, Any]] = [
-        {**base, "stage": "split", "seconds": 20.0},
-        {**base, "stage": "train", "seconds": 25.0, "times": 4, "parts": 5},
+    split, train = Cost("split", 0, 0, 20.0), Cost("train", 0, 0, 25.0)
+    stages = [
+        plan.stage_of(fit.Line(split, split, split)),
+        plan.stage_of(fit.Line(train, train, train, "m", times=4, parts=5)),
     ]
-    assert plan._shared(stages, workers) == pytest.approx(seconds)
+    assert plan.shared_seconds(stages, workers) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +186,7 @@ def test_workers_share_training_down_to_its_longest_task(workers: int, seconds: 
     ],
 )
 def test_times_are_said_as_people_do(seconds: float, words: str) -> None:
-    assert text.duration(seconds) == words
+    assert format_seconds(seconds) == words
 
 
 @pytest.mark.parametrize(
@@ -208,9 +200,9 @@ def test_times_are_said_as_people_do(seconds: float, words: str) -> None:
     ],
 )
 def test_sizes_are_said_as_people_do(count: int, words: str) -> None:
-    assert fit.size(count) == words
+    assert format_bytes(count) == words
 
 
 def test_the_machine_has_at_least_what_is_free(tmp_path: Any) -> None:
     there = fit.machine(tmp_path / "not" / "there")
-    assert 0 < there["free"] <= there["memory"] and there["disk"] > 0
+    assert 0 < there.free <= there.memory and there.disk > 0

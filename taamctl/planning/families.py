@@ -1,0 +1,87 @@
+"""Which formulas price the training and the answers of a method, by its family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from taamctl.learning.contract.method import Method
+from taamctl.params.train_params import RidgeParams
+from taamctl.planning import costs
+from taamctl.planning.costs import Cost, Counts, Rates, Workload
+
+
+@dataclass(frozen=True)
+class Formula:
+    """How a family is priced; `own` are a method's parameters.
+
+    Attributes:
+        train: the cost of a run. answer: float operations of an answer for one row.
+        rough: what the family does beside that training is not in the price.
+        params: the class of parameters that the formula reads.
+    """
+
+    train: Callable[[object, Counts, Workload, Rates], Cost]
+    answer: Callable[[object, Counts], float]
+    rough: bool = False
+    params: type = object
+
+
+def _ridge(own: object, c: Counts, w: Workload, r: Rates) -> Cost:
+    assert isinstance(own, RidgeParams)
+    return costs.train_ridge(c, r, own.profile_width(c.features), 1 + len(own.hops) * own.views)
+
+
+def _ridge_answer(own: object, c: Counts) -> float:
+    assert isinstance(own, RidgeParams)
+    return 2.0 * own.profile_width(c.features) * (c.features + c.classes)
+
+
+MODULATED = Formula(
+    train=lambda own, c, w, r: costs.train_modulated(c, w, r),
+    answer=lambda own, c: costs.modulated_answer(c),
+)
+NET = Formula(
+    train=lambda own, c, w, r: costs.train_net(c, w, r),
+    answer=lambda own, c: costs.net_answer(c),
+)
+REFERENCE_NET = replace(
+    NET, train=lambda own, c, w, r: costs.train_net(c, w, r, getattr(own, "stages", ""))
+)
+PROBE = Formula(
+    train=lambda own, c, w, r: costs.train_probe(c, r),
+    answer=lambda own, c: 2.0 * c.features * c.classes,
+)
+RIDGE = Formula(_ridge, _ridge_answer, params=RidgeParams)
+FORMULAS = {
+    "modulation": MODULATED,
+    "ablation": replace(MODULATED, rough=True),
+    "lower reference": REFERENCE_NET,
+    "upper reference": REFERENCE_NET,
+    "probe": PROBE,
+    "closed form": RIDGE,
+}
+OTHER = replace(NET, rough=True)
+
+
+def formula_of(family: str, own: object) -> Formula:
+    """Return a family's formula; a trainable net's where none fits the family or its parameters."""
+    formula = FORMULAS.get(family, OTHER)
+    return formula if isinstance(own, formula.params) else OTHER
+
+
+def training(family: str, own: object, c: Counts, w: Workload, r: Rates) -> Cost:
+    """Price training by the method's family and its parameters."""
+    if getattr(own, "precision", "") == "bfloat16":
+        r = replace(r, dense=r.dense_bf16)
+    formula = formula_of(family, own)
+    return replace(formula.train(own, c, w, r), rough=formula.rough)
+
+
+def answering(method: Method, c: Counts, r: Rates) -> Cost:
+    """Price `infer` by what an answer takes; a method that propagates its queries (it needs
+    their edges) is marked rough.
+    """
+    answer = formula_of(method.facts.family, method.params).answer(method.params, c)
+    cost = costs.infer(c, r, answer, once=method.cumulative)
+    return replace(cost, rough="edges" in method.facts.query_needs)
