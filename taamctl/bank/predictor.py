@@ -22,7 +22,7 @@ from taamctl.bank.router import around, thresholds
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.learning.contract import device as devices
-from taamctl.learning.routing import units
+from taamctl.learning.routing import query_units
 from taamctl.params.bank_params import DECISIONS, ROUTERS, UNITS
 from taamctl.propagation.operator import Operator, build
 from taamctl.stream.induce import message_edges
@@ -204,7 +204,7 @@ class Predictor:
 
     def _units(self, operator: Operator) -> Array:
         if self._options.unit == "component":
-            return units.assign(units.Unit("component"), operator.scipy(np.float32), 0)
+            return query_units.assign(query_units.Unit("component"), operator.scipy(np.float32), 0)
         n = len(operator.degree)
         return np.zeros(n, np.int64) if self._options.unit == "graph" else np.arange(n)
 
@@ -220,7 +220,7 @@ class Predictor:
             return replace(routed, posterior=self._by_prototypes(hops, operator, unit)), ()
         if self._options.unit == "node":
             return routed, ()
-        mean = units.means(np.log(np.maximum(routed.posterior, 1e-30)), unit)
+        mean = query_units.means(np.log(np.maximum(routed.posterior, 1e-30)), unit)
         whole = np.exp(mean - mean.max(1, keepdims=True))
         posterior = (whole / whole.sum(1, keepdims=True))[unit].astype(np.float32)
         apart = float((routed.posterior.argmax(1) != posterior.argmax(1)).mean())
@@ -264,7 +264,7 @@ class Predictor:
             [self._bank.task(position).hop_mean for position in range(len(self._bounds))],
         )
         amp = [prototypes.profiles(hops, low, high) for low, high in self._blocks(operator)]
-        mean = units.means(np.concatenate(amp), unit)
+        mean = query_units.means(np.concatenate(amp), unit)
         posterior = prototypes.posterior(mean, self._bank.config.bank.temperature)
         return posterior[unit].astype(np.float32)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,51 +19,63 @@ from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph, parts_from_masks, plain_labels
 from taamctl.importing.roles import guess, matching, named, plain, refuse_both, tasks_of_nodes
 
-FEATURES = (
-    "x",
-    "feat",
-    "feats",
-    "feature",
-    "features",
-    "nodefeat",
-    "nodefeats",
-    "nodefeatures",
-    "attr",
-    "attrs",
-    "h",
-)
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+    Arrays = Mapping[str, Array | sp.spmatrix]
+
+# the usual names, best first, as `plain` spells them
+FEATURES = "x feat feats feature features nodefeat nodefeats nodefeatures attr attrs h"
 LABEL = ("y", "label", "labels", "nodelabel", "nodelabels", "nodey")
+MEANINGS = {
+    "label": LABEL,
+    "time": ("time", "t", "nodetime", "nodeyear", "year", "timestamp"),
+    "part": ("part", "split"),
+    "task": ("task", "taskid"),
+    "id": (
+        *("nodeid", "nodeids", "id", "ids", "nid", "nids", "uid", "vertexid"),
+        *("name", "names", "nodename", "nodenames"),
+    ),
+}
 EDGES = ("edgeindex", "edges", "edgelist")
 ENDS = (("src", "dst"), ("source", "target"), ("row", "col"), ("u", "v"))
-TIME = ("time", "t", "nodetime", "nodeyear", "year", "timestamp")
-PART = ("part", "split")
-TASK = ("task", "taskid")
-ID = (
-    "nodeid",
-    "nodeids",
-    "id",
-    "ids",
-    "nid",
-    "nids",
-    "uid",
-    "vertexid",
-    "name",
-    "names",
-    "nodename",
-    "nodenames",
-)
 MASKS = {
     "train": ("trainmask", "trainindex", "trainidx"),
     "val": ("valmask", "validmask", "valindex", "validx", "valididx"),
     "test": ("testmask", "testindex", "testidx"),
 }
+SHOWN = 10  # keys that are named as not read
+
+
+class _Edges(NamedTuple):
+    """Sources and targets of all edges, [E] each, the keys that hold them, and notes."""
+
+    source: Array
+    target: Array
+    keys: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class _Roles(NamedTuple):
+    """Which keys hold the features; meaning -> key of other arrays of nodes; part -> its mask."""
+
+    features: tuple[str, ...]
+    found: dict[str, str]
+    masks: dict[str, str]
+
+    def note(self) -> str:
+        read = {"features": "', '".join(self.features), **self.found}
+        lines = [f"{kind} from {key!r}" for kind, key in read.items()]
+        if self.masks:
+            lines.append(f"part from {', '.join(self.masks.values())}")
+        return "; ".join(lines)
 
 
 def from_arrays(
-    arrays: Mapping[str, Any],
+    arrays: Arrays,
     options: ImportOptions,
     where: str,
-    ends: tuple[Any, Any] | None = None,
+    ends: tuple[Array, Array] | None = None,
     nodes: int | None = None,
     notes: tuple[str, ...] = (),
     by_row: bool = False,
@@ -82,169 +94,161 @@ def from_arrays(
         TaamctlError: no features, no edges, a key that is not there, a mask of another length, ends
             that can be read in two ways.
     """
-    keys = [k for k in arrays if k not in matching(options.ignore, list(arrays), where, "ignore")]
-    wanted = matching(options.features, keys, where, "features")
-    chosen = wanted or tuple(k for k in [guess(keys, FEATURES)] if k)
-    if not chosen:
+    ignored = matching(options.ignore, list(arrays), where, "ignore")
+    keys = [k for k in arrays if k not in ignored]
+    roles = _roles(keys, options, where)
+    x = _side_by_side([arrays[k] for k in roles.features], roles.features, where)
+    n = x.shape[0]
+    if nodes is not None and n != nodes:
+        raise TaamctlError(
+            f"{where}: {n:,} feature rows ({', '.join(roles.features)}) for {nodes:,} nodes",
+            "every node needs one row",
+        )
+    edges = _Edges(*ends) if ends is not None else _edges(arrays, keys, options, where)
+    read = (*roles.features, *roles.found.values(), *roles.masks.values(), *edges.keys)
+    notes = (*notes, *edges.notes)
+    key = roles.found.get("id", "")
+    if key != options.id and _name_nothing(arrays[key], edges, n, by_row):
+        notes += (
+            f"{where}: {key!r} does not name every node once, so it is not read as their names",
+        )
+        del roles.found["id"]
+    left = [k for k in keys if k not in read]
+    if left:
+        more = ", ..." * (len(left) > SHOWN)
+        notes += (f"{where}: not read: {', '.join(left[:SHOWN])}{more}",)
+    raw = RawGraph(
+        where,
+        edges.source,
+        edges.target,
+        x,
+        notes=(f"{where}: {roles.note()}", *notes),
+        by_row=by_row or options.ends == "rows",
+    )
+    return _with_values(raw, arrays, roles, options.ends)
+
+
+def _with_values(raw: RawGraph, arrays: Arrays, roles: _Roles, ends: str) -> RawGraph:
+    """Add labels, names, parts, times and tasks."""
+    where, notes = raw.where, raw.notes
+    values = {kind: arrays[key] for kind, key in roles.found.items()}
+    by_row = raw.by_row
+    if "id" in values:
+        values["id"] = np.ravel(values["id"])
+        if not by_row:
+            by_row, note = rows_or_ids(
+                values["id"], raw.source, raw.target, ends, where, roles.found["id"]
+            )
+            notes += tuple(filter(None, [note]))
+    if roles.masks:
+        n = raw.features.shape[0]
+        masks = {word: _mask(arrays[key], key, n, where) for word, key in roles.masks.items()}
+        values["part"] = parts_from_masks(masks, n, where)
+    if "time" in values:
+        values["time"], dates = times(np.asarray(values["time"]), where, roles.found["time"])
+        notes += dates
+    tasks = None
+    if "task" in values:
+        labels = plain_labels(values.get("label"), where)
+        tasks = tasks_of_nodes(labels, values["task"], where, roles.found["task"])
+    return replace(
+        raw,
+        labels=values.get("label"),
+        node_id=values.get("id"),
+        part=values.get("part"),
+        time=values.get("time"),
+        tasks=tasks,
+        notes=notes,
+        by_row=by_row,
+    )
+
+
+def _name_nothing(names: Array, edges: _Edges, n: int, by_row: bool) -> bool:
+    """Tell whether edges count the rows, and an array cannot name the nodes."""
+    if usable_names(names, n):
+        return False
+    return by_row or ends_of(np.ravel(edges.source), np.ravel(edges.target), n).are_rows
+
+
+def _roles(keys: Sequence[str], options: ImportOptions, where: str) -> _Roles:
+    usual = guess(keys, FEATURES.split())
+    features = matching(options.features, keys, where, "features") or (usual,)
+    if not features[0]:
         raise TaamctlError(
             f"{where} holds no features: none of {', '.join(keys) or 'nothing'} is called x or "
             "feat",
             "--features KEY names them; without features there is nothing to propagate",
         )
-    x = _side_by_side([arrays[k] for k in chosen], chosen, where)
-    if nodes is not None and np.shape(x)[0] != nodes:
-        raise TaamctlError(
-            f"{where}: {np.shape(x)[0]:,} feature rows ({', '.join(chosen)}) for {nodes:,} nodes",
-            "every node needs one row",
-        )
-    found = {
-        kind: _key(getattr(options, kind), keys, words, chosen, where, kind)
-        for kind, words in (
-            ("label", LABEL),
-            ("time", TIME),
-            ("part", PART),
-            ("task", TASK),
-            ("id", ID),
-        )
-    }
-    used = [*chosen, *(k for k in found.values() if k)]
-    if ends is None:
-        ends, of_edges, said = _ends(arrays, keys, options, where)
-        used, notes = [*used, *of_edges], (*notes, *said)
-    n = int(np.shape(x)[0])
-    counted = by_row or ends_of(np.ravel(ends[0]), np.ravel(ends[1]), n).are_rows
-    if found["id"] and not options.id and counted and not usable_names(arrays[found["id"]], n):
-        notes, found["id"] = (
-            (
-                *notes,
-                f"{where}: {found['id']!r} does not name every node once, so it is not read as "
-                "their names",
-            ),
-            "",
-        )
-    masks = (
-        {word: key for word, words in MASKS.items() if (key := guess(keys, words))}
-        if not found["part"]
-        else {}
-    )
-    part: Any = (
-        arrays[found["part"]]
-        if found["part"]
-        else parts_from_masks(
-            {word: _mask(arrays[key], key, n, where) for word, key in masks.items()}, n, where
-        )
-    )
-    used += masks.values()
-    said_of = [
-        f"{kind} from {key!r}"
-        for kind, key in (("features", "', '".join(chosen)), *found.items())
-        if key
-    ]
-    left = [k for k in keys if k not in used]
-    notes = (
-        f"{where}: "
-        + "; ".join([*said_of, *([f"part from {', '.join(masks.values())}"] if masks else [])]),
-        *notes,
-        *(
-            [f"{where}: not read: {', '.join(left[:10])}{', ...' if len(left) > 10 else ''}"]
-            if left
-            else []
-        ),
-    )
-    label, time, node_id = (arrays[found[k]] if found[k] else None for k in ("label", "time", "id"))
-    if node_id is None:
-        by_row = by_row or options.ends == "rows"
-    elif np.ndim(node_id) == 2:
-        node_id = np.ravel(node_id)
-    if node_id is not None and not by_row:
-        by_row, told = rows_or_ids(node_id, ends[0], ends[1], options.ends, where, found["id"])
-        notes = (*notes, *([told] if told else []))
-    if time is not None:
-        time, dates = times(np.asarray(time), where, found["time"])
-        notes = (*notes, *dates)
-    raw = RawGraph(
-        where, ends[0], ends[1], x, label, node_id, part=part, time=time, notes=notes, by_row=by_row
-    )
-    return _with_tasks(raw, arrays, found["task"], where)
+    free = [k for k in keys if k not in features]
+    found = {}
+    for kind, words in MEANINGS.items():
+        chosen: str = getattr(options, kind)
+        refuse_both(chosen, features, where, kind)
+        key = named(chosen, keys, where, kind) if chosen else guess(free, words)
+        if key:
+            found[kind] = key
+    masks = {}
+    if "part" not in found:
+        masks = {word: key for word, words in MASKS.items() if (key := guess(keys, words))}
+    return _Roles(features, found, masks)
 
 
-def _with_tasks(raw: RawGraph, arrays: Mapping[str, Any], key: str, where: str) -> RawGraph:
-    if not key:
-        return raw
-    return replace(
-        raw, tasks=tasks_of_nodes(plain_labels(raw.labels, where), arrays[key], where, key)
-    )
-
-
-def _key(
-    option: str,
-    keys: Sequence[str],
-    words: Sequence[str],
-    taken: Sequence[str],
-    where: str,
-    kind: str,
-) -> str:
-    refuse_both(option, taken, where, kind)
-    return (
-        named(option, keys, where, kind)
-        if option
-        else guess((k for k in keys if k not in taken), words)
-    )
-
-
-def _side_by_side(blocks: list[Any], names: Sequence[str], where: str) -> Any:
+def _side_by_side(
+    blocks: Sequence[Array | sp.spmatrix], names: Sequence[str], where: str
+) -> Array | sp.spmatrix:
     import scipy.sparse as sp
 
-    blocks = [b if sp.issparse(b) else np.asarray(b) for b in blocks]
-    blocks = [b[:, None] if b.ndim == 1 else b for b in blocks]
-    if len({b.shape[0] for b in blocks}) > 1 or any(b.ndim != 2 for b in blocks):
+    columns = list[Array]()
+    for block in blocks:
+        if not sp.issparse(block):
+            block = np.asarray(block)
+        columns.append(block[:, None] if block.ndim == 1 else block)
+    if len({b.shape[0] for b in columns}) > 1 or any(b.ndim != 2 for b in columns):
+        shapes = (f"{name} {b.shape}" for name, b in zip(names, columns, strict=True))
         raise TaamctlError(
-            f"{where}: features of the shapes "
-            f"{', '.join(f'{n} {b.shape}' for n, b in zip(names, blocks, strict=True))}",
+            f"{where}: features of the shapes {', '.join(shapes)}",
             "every node needs one row in each of them",
         )
-    if len(blocks) == 1:
-        return blocks[0]
-    return sp.hstack(blocks).tocsr() if any(sp.issparse(b) for b in blocks) else np.hstack(blocks)
+    if len(columns) == 1:
+        return columns[0]
+    if any(sp.issparse(b) for b in columns):
+        return sp.hstack(columns).tocsr()
+    return np.hstack(columns)
 
 
-def _ends(
-    arrays: Mapping[str, Any], keys: list[str], options: ImportOptions, where: str
-) -> tuple[tuple[Array, Array], list[str], list[str]]:
-    """Return the edges' sources and targets, the keys that hold them, and notes."""
-    if options.source or options.target:
-        pair = [
-            named(name, keys, where, option)
-            for option, name in (("source", options.source), ("target", options.target))
-        ]
-        return (np.asarray(arrays[pair[0]]), np.asarray(arrays[pair[1]])), pair, []
+def _edges(arrays: Arrays, keys: Sequence[str], options: ImportOptions, where: str) -> _Edges:
     key = guess(keys, EDGES)
-    if not key:
-        for words in ENDS:
-            pair = [guess(keys, (w,)) for w in words]
-            if all(pair):
-                return (np.asarray(arrays[pair[0]]), np.asarray(arrays[pair[1]])), pair, []
+    pairs = [(guess(keys, (u,)), guess(keys, (v,))) for u, v in ENDS]
+    pair = next((pair for pair in pairs if all(pair)), None)
+    if options.source or options.target:
+        pair = (
+            named(options.source, keys, where, "source"),
+            named(options.target, keys, where, "target"),
+        )
+    elif key:
+        return _edges_of_one(np.asarray(arrays[key]), key, where)
+    if pair is None:
         raise TaamctlError(
             f"{where} holds no edges: none of {', '.join(keys)} is called edge_index, nor are two "
             "src and dst",
             "--source KEY and --target KEY name them",
         )
-    edges = np.asarray(arrays[key])
+    return _Edges(np.asarray(arrays[pair[0]]), np.asarray(arrays[pair[1]]), pair)
+
+
+def _edges_of_one(edges: Array, key: str, where: str) -> _Edges:
     if edges.ndim == 2 and edges.shape[0] == 2:
-        return (edges[0], edges[1]), [key], []
+        return _Edges(edges[0], edges[1], (key,))
     if edges.ndim == 2 and edges.shape[1] == 2:
-        return (
-            (edges[:, 0], edges[:, 1]),
-            [key],
-            [f"{where}: {key} of shape {edges.shape} taken as one edge a row"],
-        )
+        note = f"{where}: {key} of shape {edges.shape} taken as one edge a row"
+        return _Edges(edges[:, 0], edges[:, 1], (key,), (note,))
     raise TaamctlError(
         f"{where}: {key} has the shape {edges.shape}, expected (2, E)",
         "the first row holds sources, the second targets",
     )
 
 
-def _mask(given: Any, key: str, n: int, where: str) -> Array:
+def _mask(given: Array, key: str, n: int, where: str) -> Array:
     """Return a mask as booleans, made from row numbers where it is called an index."""
     values: Array = np.asarray(given)
     if plain(key).endswith("mask") or values.dtype.kind == "b":
@@ -260,9 +264,7 @@ def _mask(given: Any, key: str, n: int, where: str) -> Array:
             f"{where}: {key} holds no row numbers from 0 to {n - 1}",
             "a part lists rows of the features",
         )
-    mask = np.zeros(n, bool)
-    mask[values] = True
-    return mask
+    return np.isin(np.arange(n), values)
 
 
 def only(paths: Sequence[Path], what: str) -> Path:

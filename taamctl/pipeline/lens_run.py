@@ -23,7 +23,7 @@ from taamctl.evaluation import cost, matrix
 from taamctl.features import compute as features
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
-from taamctl.learning.routing import by_unit, task_id, units
+from taamctl.learning.routing import by_unit, query_units, task_id
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.sections import recorded
 from taamctl.params.train_params import InferParams, LensParams, TrainParams
@@ -184,12 +184,12 @@ def _wanted(
     none.
     """
     if method.facts.task_id == "given":
-        return [by_unit.Routing("given", units.Unit("node"), by_unit.HARD, scene.task)]
+        return [by_unit.Routing("given", query_units.Unit("node"), by_unit.HARD, scene.task)]
     if method.facts.task_id == "none":
         return [
             by_unit.Routing(
                 "none",
-                units.Unit("node"),
+                query_units.Unit("node"),
                 by_unit.HARD,
                 np.full(len(scene.y), method.info.num_tasks - 1),
             )

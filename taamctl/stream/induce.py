@@ -18,11 +18,9 @@ def message_edges(adjacency: CSR, rule: str, directed: bool) -> CSR:
         rule: `always`, `never`, or `as_released`: unless the published experiments use the data set
             as `directed`.
     """
-    return (
-        symmetrise(adjacency)
-        if rule == "always" or (rule == "as_released" and not directed)
-        else adjacency
-    )
+    if rule == "always" or (rule == "as_released" and not directed):
+        return symmetrise(adjacency)
+    return adjacency
 
 
 def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
@@ -42,10 +40,7 @@ def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
 
 
 def _inside(adjacency: CSR, orig_id: Array, group: Array) -> CSR:
-    """Return the edges between rows of one group; rows of a group below 0 have none.
-
-    A range of rows at a time.
-    """
+    """Return the edges between rows of one group; rows of a group below 0 have none."""
     total = len(orig_id)
     group_of_node = np.full(adjacency.shape[0], -1, np.int32)
     group_of_node[orig_id] = group
@@ -96,16 +91,15 @@ def account(edges: CSR, offset: Array) -> Array:
     Returns:
         [G, 4] int64.
     """
-    n, degree = edges.shape[0], np.diff(edges.indptr)
-    loops, sends = np.zeros(n, np.int64), np.zeros(n, bool)
+    degree = np.diff(edges.indptr)
+    loops = np.zeros(edges.shape[0], np.int64)
+    sends = np.zeros(edges.shape[0], bool)
     for low, high in ranges(edges.indptr, RANGE):
         columns = edges.indices[edges.indptr[low] : edges.indptr[high]]
         rows = np.repeat(np.arange(low, high, dtype=np.int32), degree[low:high])
         loops[rows[rows == columns]] += 1  # a row has one loop at most
         sends[columns[rows != columns]] = True
-    touched = degree - loops > 0
-    per_node = np.stack([np.ones_like(degree), degree, loops, ~(touched | sends)], axis=1).astype(
-        np.int64
-    )
-    sums = np.concatenate([np.zeros((1, 4), np.int64), np.cumsum(per_node, axis=0)])
-    return np.asarray(sums[offset[1:]] - sums[offset[:-1]])
+    isolated = (degree == loops) & ~sends
+    per_node = np.stack([np.ones_like(degree), degree, loops, isolated], axis=1, dtype=np.int64)
+    sums = np.pad(np.cumsum(per_node, axis=0), ((1, 0), (0, 0)))
+    return np.asarray(np.diff(sums[offset], axis=0))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array, Given, TaskStream
 from taamctl.params.split_params import SplitParams
-
-NOTHING_GIVEN = Given()
+from taamctl.stream.order import NOTHING_GIVEN
 
 
 def sizes(n: int, params: SplitParams) -> tuple[int, int, int]:
@@ -31,8 +31,8 @@ def split_class(ids: Array, params: SplitParams) -> tuple[Array, Array, Array]:
     """Split one class's node ids, given in ascending order.
 
     Draws exactly what two calls of scikit-learn's `train_test_split` with `random_state=seed` draw:
-    first train from all nodes, then val and test from the rest; how many is said by `sizes`. Fewer
-    than 3 nodes are not drawn but taken in order.
+    first train from all nodes, then val and test from the rest. Fewer than 3 nodes are not drawn
+    but taken in order.
 
     Source: the released split routine of TAAM (2026); scikit-learn is the independent reference in
     the tests.
@@ -40,11 +40,12 @@ def split_class(ids: Array, params: SplitParams) -> tuple[Array, Array, Array]:
     n = len(ids)
     if n < 3:
         return ids[:1], ids[1:2], ids[2:]
-    n_train, n_val, n_test = sizes(n, params)
+    n_train, _, n_test = sizes(n, params)
     order = np.random.RandomState(params.seed).permutation(n)
-    rest, train = ids[order[: n - n_train]], ids[order[n - n_train :]]
-    order = np.random.RandomState(params.seed).permutation(n_val + n_test)
-    return train, rest[order[n_test:]], rest[order[:n_test]]
+    rest, train = np.split(ids[order], [n - n_train])
+    order = np.random.RandomState(params.seed).permutation(len(rest))
+    test, val = np.split(rest[order], [n_test])
+    return train, val, test
 
 
 def split_by_time(ids: Array, time: Array, params: SplitParams) -> tuple[Array, Array, Array]:
@@ -57,11 +58,8 @@ def split_by_time(ids: Array, time: Array, params: SplitParams) -> tuple[Array, 
     known = ids[~np.isnan(time[ids])]
     oldest_first = known[np.argsort(time[known], kind="stable")]
     n_train, n_val, _ = sizes(len(known), params)
-    return (
-        oldest_first[:n_train],
-        oldest_first[n_train : n_train + n_val],
-        oldest_first[n_train + n_val :],
-    )
+    train, val, test = np.split(oldest_first, [n_train, n_train + n_val])
+    return train, val, test
 
 
 def rule(params: SplitParams, given: Given) -> str:
@@ -70,18 +68,16 @@ def rule(params: SplitParams, given: Given) -> str:
     Raises:
         TaamctlError: by time, where the graph has no times.
     """
-    if params.parts == "time" and given.time is None:
-        raise TaamctlError(
-            "split.parts is time, but this graph has no times",
-            "set split.parts to drawn, or import the graph with a time for every node",
-        )
-    return (
-        "given"
-        if params.parts == "as_given" and given.part is not None
-        else "time"
-        if params.parts == "time"
-        else "drawn"
-    )
+    if params.parts == "time":
+        if given.time is None:
+            raise TaamctlError(
+                "split.parts is time, but this graph has no times",
+                "set split.parts to drawn, or import the graph with a time for every node",
+            )
+        return "time"
+    if params.parts == "as_given" and given.part is not None:
+        return "given"
+    return "drawn"
 
 
 def group_nodes(
@@ -95,8 +91,7 @@ def group_nodes(
 
     Args:
         labels: [N] int64 data-set labels.
-        order: [N] the node order that the split is drawn in; the ids returned are node ids,
-            whatever it is.
+        order: [N] the node order that parts are drawn in.
         given: what the graph itself states of parts and times.
 
     Returns:
@@ -116,38 +111,36 @@ def group_nodes(
             assert given.time is not None
             return split_by_time(ids, given.time, params)
         assert given.part is not None
-        return tuple(ids[given.part[ids] == p] for p in range(len(PARTS)))
+        return tuple(ids[given.part[ids] == part] for part in range(len(PARTS)))
 
     by_class = [split(label) for label in stream.labels]
-    _refuse_untrained(by_class, stream, how)
-    if how == "given" and not any(len(parts[2]) for parts in by_class):
-        raise TaamctlError(
-            "no node of any class is given to test, so nothing would be measured",
-            "set split.parts to drawn, or import the graph with test nodes",
-        )
+    _require_train_and_test(by_class, stream.class_names, how)
     groups = [
         np.sort(np.concatenate(part))
         for task in stream.tasks
         for part in zip(*by_class[task.low : task.high], strict=True)
     ]
-    stream_id = np.full(max(stream.labels) + 2, -1, np.int64)
+    stream_id = np.full(max(stream.labels) + 1, -1, np.int64)
     stream_id[list(stream.labels)] = np.arange(stream.num_classes)
     orig_id = np.concatenate(groups).astype(np.int64)
-    offset = np.concatenate([[0], np.cumsum([len(g) for g in groups])]).astype(np.int64)
+    offset = np.cumsum([0, *map(len, groups)], dtype=np.int64)
     return orig_id, stream_id[labels[orig_id]], offset
 
 
-def _refuse_untrained(by_class: list[tuple[Array, ...]], stream: TaskStream, how: str) -> None:
-    """Name every class that has no training node: nothing can be learned of it."""
-    untrained = [
-        name for name, parts in zip(stream.class_names, by_class, strict=True) if not len(parts[0])
-    ]
+def _require_train_and_test(
+    by_class: Sequence[tuple[Array, ...]], names: Sequence[str], how: str
+) -> None:
+    """Name every class that has no training node; refuse given parts that test nothing."""
+    untrained = [name for name, parts in zip(names, by_class, strict=True) if not len(parts[0])]
     if untrained:
-        lacks = {"given": "no node given to train", "time": "no node with a time"}.get(
-            how, "no node"
-        )
+        lacks = {"given": "no node given to train", "time": "no node with a time"}
         raise TaamctlError(
-            f"classes with {lacks}: {', '.join(untrained)}",
+            f"classes with {lacks.get(how, 'no node')}: {', '.join(untrained)}",
             "set split.parts to drawn, or import the graph with training nodes of these classes, "
             "or without their labels",
+        )
+    if how == "given" and not any(len(parts[2]) for parts in by_class):
+        raise TaamctlError(
+            "no node of any class is given to test, so nothing would be measured",
+            "set split.parts to drawn, or import the graph with test nodes",
         )

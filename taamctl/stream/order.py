@@ -4,7 +4,9 @@ leftover.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -43,75 +45,68 @@ def build_stream(
             left, or an order by time without times.
     """
     counts = np.bincount(labels[labels >= 0], minlength=len(class_names))
-    small = [c for c in range(len(class_names)) if counts[c] < params.min_class_size]
+    small = np.flatnonzero(counts < params.min_class_size).tolist()
     if small and params.small_class == "refuse":
         names = ", ".join(f"{class_names[c]} ({counts[c]})" for c in small)
         raise TaamctlError(
             f"classes with fewer than {params.min_class_size} nodes: {names}",
             "set split.small_class to drop, or lower split.min_class_size",
         )
-    left = [c for c in range(len(class_names)) if counts[c] >= params.min_class_size]
-    groups = _given_tasks(left, params, given)
-    whole = groups is not None
-    units = _ordered(
-        [[c] for c in left] if groups is None else groups, labels, class_names, params, given
-    )
-    left = [c for unit in units for c in unit]
-    kept, bounds = (left, _bounds(units)) if whole else _group(left, params)
-    dropped = [
-        Dropped(c, class_names[c], int(counts[c]), f"fewer than {params.min_class_size} nodes")
-        for c in small
-    ]
-    dropped += [
-        Dropped(c, class_names[c], int(counts[c]), "leftover class (odd_class: drop)")
-        for c in left[len(kept) :]
-    ]
+    usable = np.flatnonzero(counts >= params.min_class_size).tolist()
+    if params.tasks == "as_given" and given.arrival is not None:
+        arrival = given.arrival
+        units = [[c for c in usable if arrival[c] == t] for t in np.unique(arrival[usable])]
+        units = _ordered(units, labels, class_names, params, given)
+        tasks = units
+    else:
+        units = _ordered([[c] for c in usable], labels, class_names, params, given)
+        tasks = _grouped([c for (c,) in units], params)
+    ordered = [c for unit in units for c in unit]
+    kept = [c for task in tasks for c in task]
     if not kept:
         raise TaamctlError(
-            f"no task can be formed: {len(left)} usable classes at {params.classes_per_task} per "
+            f"no task can be formed: {len(usable)} usable classes at {params.classes_per_task} per "
             "task",
             "bring more classes, or lower split.classes_per_task; with one class per task AA is "
             "nothing but task-ID accuracy",
         )
-    tasks = tuple(Task(i, low, high) for i, (low, high) in enumerate(bounds))
-    return TaskStream(tasks, tuple(kept), tuple(class_names[c] for c in kept)), tuple(dropped)
-
-
-def _given_tasks(classes: list[int], params: SplitParams, given: Given) -> list[list[int]] | None:
-    """Return the graph's own tasks in its own order, without those that have no usable class;
-    None where tasks are formed by size.
-    """
-    if params.tasks != "as_given" or given.arrival is None:
-        return None
-    arrival = given.arrival.tolist()
-    return [[c for c in classes if arrival[c] == t] for t in sorted({arrival[c] for c in classes})]
+    reasons = dict.fromkeys(small, f"fewer than {params.min_class_size} nodes")
+    reasons |= dict.fromkeys(ordered[len(kept) :], "leftover class (odd_class: drop)")
+    bounds = pairwise(accumulate((len(task) for task in tasks), initial=0))
+    stream = TaskStream(
+        tuple(Task(i, low, high) for i, (low, high) in enumerate(bounds)),
+        tuple(kept),
+        tuple(class_names[c] for c in kept),
+    )
+    dropped = (Dropped(c, class_names[c], int(counts[c]), why) for c, why in reasons.items())
+    return stream, tuple(dropped)
 
 
 def _ordered(
     units: list[list[int]],
     labels: Array,
-    class_names: tuple[str, ...],
+    class_names: Sequence[str],
     params: SplitParams,
     given: Given,
 ) -> list[list[int]]:
     """Return single classes, or whole tasks, in the class order of the parameters."""
     if params.class_order == "seeded_permutation":
         return [units[i] for i in np.random.RandomState(params.order_seed).permutation(len(units))]
-    if params.class_order == "time":
-        first = first_times(labels, class_names, given)
-        if unknown := [class_names[c] for unit in units for c in unit if np.isnan(first[c])]:
-            raise TaamctlError(
-                "split.class_order is time, but no node of these classes has one: "
-                f"{', '.join(unknown)}",
-                "set split.class_order to natural, or give these nodes a time",
-            )
-        return sorted(units, key=lambda unit: (min(first[c] for c in unit), unit[0]))
-    return units
+    if params.class_order == "natural":
+        return units
+    first = _first_times(labels, len(class_names), given)
+    unknown = [class_names[c] for unit in units for c in unit if np.isnan(first[c])]
+    if unknown:
+        raise TaamctlError(
+            f"split.class_order is time, but no node of these classes has one: "
+            f"{', '.join(unknown)}",
+            "set split.class_order to natural, or give these nodes a time",
+        )
+    return sorted(units, key=lambda unit: (min(first[unit]), unit[0]))
 
 
-def first_times(labels: Array, class_names: tuple[str, ...], given: Given) -> Array:
-    """Return [C] float64, when the first node of every class appeared; NaN where no node of it has
-    a time.
+def _first_times(labels: Array, classes: int, given: Given) -> Array:
+    """Return [C] float64, when the first node of every class appeared; NaN where none has a time.
 
     Raises:
         TaamctlError: the graph has no times.
@@ -121,24 +116,19 @@ def first_times(labels: Array, class_names: tuple[str, ...], given: Given) -> Ar
             "split.class_order is time, but this graph has no times",
             "set split.class_order to natural, or import the graph with a time for every node",
         )
-    first = np.full(len(class_names), np.inf)
-    known = (labels >= 0) & ~np.isnan(given.time)
-    np.minimum.at(first, labels[known], given.time[known])
-    seen = np.bincount(labels[known], minlength=len(class_names)) > 0
-    return np.where(seen, first, np.nan)
+    first = np.full(classes, np.nan)
+    labelled = labels >= 0
+    np.fmin.at(first, labels[labelled], given.time[labelled])  # passes over NaN
+    return first
 
 
-def _bounds(units: list[list[int]]) -> list[tuple[int, int]]:
-    ends = np.cumsum([len(unit) for unit in units]).tolist()
-    return list(zip([0, *ends[:-1]], ends, strict=True)) if ends else []
-
-
-def _group(classes: list[int], params: SplitParams) -> tuple[list[int], list[tuple[int, int]]]:
+def _grouped(classes: list[int], params: SplitParams) -> list[list[int]]:
     size = params.classes_per_task
     whole = len(classes) // size * size
-    bounds = [(low, low + size) for low in range(0, whole, size)]
-    if whole == len(classes) or params.odd_class == "drop":
-        return classes[:whole], bounds
-    if params.odd_class == "singleton_task" or not bounds:
-        return classes, [*bounds, (whole, len(classes))]
-    return classes, [*bounds[:-1], (bounds[-1][0], len(classes))]
+    tasks = [classes[low : low + size] for low in range(0, whole, size)]
+    leftover = classes[whole:]
+    if not leftover or params.odd_class == "drop":
+        return tasks
+    if params.odd_class == "singleton_task" or not tasks:
+        return [*tasks, leftover]
+    return [*tasks[:-1], tasks[-1] + leftover]

@@ -31,8 +31,7 @@ class Split:
     """The outcome of `make_split`; arrays as in the `split` artefact.
 
     Attributes:
-        label_sha256: hash of the label vector in the node order used: the split depends on that
-            order.
+        label_sha256: hash of the label vector in the node order used: the split depends on it.
         edges_before: stored directed entries of the whole graph, and after symmetrising.
         unlabelled: how many nodes the raw data leaves unlabelled, and what became of them.
         stated: what the graph itself stated and the split follows, `tasks` or `parts`, with a count
@@ -83,61 +82,46 @@ class Split:
         }
 
 
-def _labels(graph: NodeGraph, facts: Facts, params: SplitParams) -> Array:
-    """Return the labels with the rule for unlabelled nodes applied."""
-    if params.unlabelled == "as_released" and facts.unlabelled_as is not None:
-        return np.where(graph.labels < 0, facts.unlabelled_as, graph.labels)
-    return graph.labels
-
-
 def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
     """Split a graph into tasks and parts.
 
     Source: TAAM (2026), released preparation code; `symmetrize: as_released` leaves only ogbn-arxiv
     directed, as that code does.
     """
-    unlabelled = int((raw.labels < 0).sum())
-    labels = _labels(raw, facts, params)
+    labels = raw.labels
+    fate = "left out"
+    if params.unlabelled == "as_released" and facts.unlabelled_as is not None:
+        labels = np.where(labels < 0, facts.unlabelled_as, labels)
+        fate = f"taken as {raw.class_names[facts.unlabelled_as]}"
     stream, dropped = build_stream(labels, raw.class_names, params, raw.given)
-    order = (
-        canonical.reader_order(raw.adjacency)
-        if params.node_order == "reader"
-        else np.arange(raw.num_nodes)
-    )
+    order = np.arange(raw.num_nodes)
+    if params.node_order == "reader":
+        order = canonical.reader_order(raw.adjacency)
     orig_id, y, offset = group_nodes(labels, order, stream, params, raw.given)
-    stored = raw.adjacency.nnz
     adjacency = message_edges(raw.adjacency, params.symmetrize, facts.directed)
     edges = induce(adjacency, orig_id, offset)
     part_of_row = np.repeat(np.arange(len(offset) - 1) % 3, np.diff(offset))
     counts = np.zeros((stream.num_classes, 3), np.int64)
     np.add.at(counts, (y, part_of_row), 1)
-    kept = params.unlabelled == "as_released" and facts.unlabelled_as is not None
-    fate = f"taken as {raw.class_names[facts.unlabelled_as or 0]}" if kept else "left out"
-    return Split(
-        stream,
-        dropped,
-        orig_id,
-        y,
-        offset,
-        edges,
-        induce_mixed(adjacency, orig_id, offset),
-        account(edges, offset),
-        counts,
-        hashlib.sha256(labels[order].astype("<i8").tobytes()).hexdigest(),
-        (stored, adjacency.nnz),
-        (unlabelled, fate),
-        _stated(raw, labels, stream, params, len(orig_id)),
-    )
-
-
-def _stated(
-    raw: NodeGraph, labels: Array, stream: TaskStream, params: SplitParams, used: int
-) -> dict[str, Plain]:
-    """Return what the split takes from the graph itself, and how many nodes that leaves out."""
-    how = rule(params, raw.given)
-    out: dict[str, Plain] = {}
+    stated: dict[str, str | int] = {}
     if params.tasks == "as_given" and raw.given.arrival is not None:
-        out["tasks"] = "given"
-    if how != "drawn":
-        out |= {"parts": how, "left_out": int(np.isin(labels, stream.labels).sum()) - used}
-    return out
+        stated["tasks"] = "given"
+    parts = rule(params, raw.given)
+    if parts != "drawn":
+        left_out = int(np.isin(labels, stream.labels).sum()) - len(orig_id)
+        stated |= {"parts": parts, "left_out": left_out}
+    return Split(
+        stream=stream,
+        dropped=dropped,
+        orig_id=orig_id,
+        y=y,
+        offset=offset,
+        edges=edges,
+        mixed=induce_mixed(adjacency, orig_id, offset),
+        table=account(edges, offset),
+        counts=counts,
+        label_sha256=hashlib.sha256(labels[order].astype("<i8").tobytes()).hexdigest(),
+        edges_before=(raw.adjacency.nnz, adjacency.nnz),
+        unlabelled=(int((raw.labels < 0).sum()), fate),
+        stated=stated,
+    )

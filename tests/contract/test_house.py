@@ -268,7 +268,6 @@ LONG_FUNCTIONS: dict[str, int] = {
     "taamctl/cli/verb_plan.py:command": 70,
     "taamctl/cli/verb_predict.py:command": 75,
     "taamctl/cli/verb_reproduce.py:command": 98,
-    "taamctl/importing/arrays.py:from_arrays": 106,
     "taamctl/importing/importers.py:read": 71,
     "taamctl/importing/reader_mtx.py:read": 67,
     "taamctl/importing/reader_pyg.py:_events": 85,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from taamctl.stream.task_split import Facts, make_split
 
 from taamctl.core import registry
 from taamctl.core.types import Array
@@ -18,7 +19,6 @@ from taamctl.params.params_file import PACKAGED, read
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import InferParams
-from taamctl.stream.task_split import Facts, make_split
 
 INFER = bind(InferParams, read(PACKAGED)["infer"], "infer", [])
 

@@ -13,7 +13,7 @@ import torch
 from taamctl.core.types import Array, QueryGraph, TaskData
 from taamctl.learning.contract.method import Method
 from taamctl.learning.kernels import ridge
-from taamctl.learning.routing import routers, units
+from taamctl.learning.routing import query_units, routers
 from taamctl.params.train_params import InferParams, LensParams
 from taamctl.propagation import differentiable
 
@@ -53,7 +53,7 @@ class Routing:
     """
 
     router: str
-    unit: units.Unit
+    unit: query_units.Unit
     mode: str
     choice: Array
     posterior: Array | None = None
@@ -101,17 +101,17 @@ class Routers:
         """Return the decisions of every router for every unit, and of the ridge router per node
         in the other modes.
         """
-        every = units.all_units(self.lens.batches)
-        choices: dict[tuple[str, units.Unit], list[Array]] = {}
+        every = query_units.all_units(self.lens.batches)
+        choices: dict[tuple[str, query_units.Unit], list[Array]] = {}
         posteriors, smooth = [], []
         for at, query in enumerate(scene.queries):
             edges = differentiable.adjacency(query.extras)
             amp, scores = self._describe(query)
-            of_node = {u: units.assign(u, edges, self.lens.batch_seed + at) for u in every}
+            of_node = {u: query_units.assign(u, edges, self.lens.batch_seed + at) for u in every}
             for u, unit in of_node.items():
                 picked = {
-                    "amp": routers.nearest_prototype(units.means(amp, unit), self.prototypes),
-                    **{name: units.means(s, unit).argmax(1) for name, s in scores.items()},
+                    "amp": routers.nearest_prototype(query_units.means(amp, unit), self.prototypes),
+                    **{name: query_units.means(s, unit).argmax(1) for name, s in scores.items()},
                 }
                 for name, choice in picked.items():
                     choices.setdefault((name, u), []).append(choice[unit])

@@ -9,7 +9,7 @@ import torch
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from taamctl.learning.kernels import ridge
-from taamctl.learning.routing import routers, task_id, units
+from taamctl.learning.routing import query_units, routers, task_id
 from taamctl.params.train_params import InferParams, RidgeParams
 
 PARAMS = RidgeParams(hops={0: 1.0}, width=1, widest=4096, views=False, exponent=0.0, ridge=1e-6)
@@ -21,36 +21,39 @@ EDGES = sp.csr_matrix(
 @pytest.mark.parametrize(
     ("unit", "sizes"),
     [
-        (units.Unit("graph"), [5]),
-        (units.Unit("component"), [1, 2, 2]),
-        (units.Unit("node"), [1] * 5),
-        (units.Unit("batch", 2), [1, 2, 2]),
-        (units.Unit("batch", 9), [5]),
+        (query_units.Unit("graph"), [5]),
+        (query_units.Unit("component"), [1, 2, 2]),
+        (query_units.Unit("node"), [1] * 5),
+        (query_units.Unit("batch", 2), [1, 2, 2]),
+        (query_units.Unit("batch", 9), [5]),
     ],
 )
-def test_units_partition_the_nodes(unit: units.Unit, sizes: list[int]) -> None:
-    of_node = units.assign(unit, EDGES, seed=3)
+def test_units_partition_the_nodes(unit: query_units.Unit, sizes: list[int]) -> None:
+    of_node = query_units.assign(unit, EDGES, seed=3)
     assert sorted(np.bincount(of_node).tolist()) == sizes
-    assert (of_node == units.assign(unit, EDGES, seed=3)).all()
+    assert (of_node == query_units.assign(unit, EDGES, seed=3)).all()
 
 
 def test_components_follow_edges_of_either_direction() -> None:
-    of_node = units.assign(units.Unit("component"), EDGES, 0)
+    of_node = query_units.assign(query_units.Unit("component"), EDGES, 0)
     assert of_node[0] == of_node[1] != of_node[2] == of_node[3] != of_node[4]
 
 
 def test_batches_are_drawn_from_all_over_a_graph() -> None:
     """A graph's own order sorts nodes by task; the order of arrival does not."""
-    of_node = units.assign(units.Unit("batch", 10), sp.identity(100, format="csr"), 0)
+    of_node = query_units.assign(query_units.Unit("batch", 10), sp.identity(100, format="csr"), 0)
     assert len(set(of_node[:10])) > 3
     assert (
-        of_node != units.assign(units.Unit("batch", 10), sp.identity(100, format="csr"), 1)
+        of_node
+        != query_units.assign(query_units.Unit("batch", 10), sp.identity(100, format="csr"), 1)
     ).any()
 
 
 def test_unit_means_are_means() -> None:
     values, unit = np.arange(12.0).reshape(6, 2), np.array([1, 0, 1, 2, 0, 1])
-    assert np.allclose(units.means(values, unit), [values[unit == u].mean(0) for u in range(3)])
+    assert np.allclose(
+        query_units.means(values, unit), [values[unit == u].mean(0) for u in range(3)]
+    )
 
 
 def test_the_mean_of_node_profiles_is_the_graph_profile() -> None:
