@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import io
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from taamctl.cli import console
+from taamctl.cli import exit_codes
+from taamctl.cli.console import say
+from taamctl.cli.progress_bars import end_bars
+from taamctl.cli.shared_options import flat
 
 app = typer.Typer(
     name="taamctl",
@@ -24,24 +26,9 @@ app = typer.Typer(
     "growing graphs.\n\nStages: split, precompute, train, infer, eval, report. `taamctl run` "
     "walks them all.",
 )
-INTERRUPTED = 130
 VERBS = (
-    "run",
-    "split",
-    "precompute",
-    "train",
-    "infer",
-    "eval",
-    "report",
-    "plan",
-    "predict",
-    "audit",
-    "compare",
-    "reproduce",
-    "params",
-    "init",
-    "inspect",
-    "doctor",
+    *("run", "split", "precompute", "train", "infer", "eval", "report", "plan", "predict"),
+    *("audit", "compare", "reproduce", "params", "init", "inspect", "doctor"),
 )
 GROUPS = ("data", "methods", "bank")  # verbs with verbs of their own
 
@@ -68,15 +55,13 @@ def main(
 
 for _verb in VERBS:
     _module = importlib.import_module(f"taamctl.cli.verb_{_verb}")
-    app.command(_verb)(_module.command)
+    app.command(_verb)(flat(_module.command))
 for _group in GROUPS:
     app.add_typer(importlib.import_module(f"taamctl.cli.verb_{_group}").app, name=_group)
 
 
 def entry() -> None:
     """Run the command line and turn every failure into its exit code."""
-    from taamctl.core.errors import TaamctlError
-
     # Threads that wait for each other sleep instead of spinning: on a core that others use too,
     # spinning makes training 5 times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -84,78 +69,24 @@ def entry() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="replace"
-            )  # a terminal without UTF-8 shows ? instead of stopping
+            # A terminal without UTF-8 shows ? instead of stopping.
+            stream.reconfigure(errors="replace")
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False) or 0
         sys.stdout.flush()
-    except TaamctlError as error:
-        code = _failed(error, error.message, error.hint, error.exit_code)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
     except SystemExit as stop:
-        if not _is_broken_pipe(
-            stop.__context__
-        ):  # typer turns a reader that went away into exit code 1
+        # typer turns a reader that went away into exit code 1
+        if not exit_codes.is_broken_pipe(stop.__context__):
             raise
-        code = _drop_output()
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else "input or output failed: "
-        code = (
-            _drop_output()
-            if _is_broken_pipe(error)
-            else _failed(
-                error, where + (error.strerror or str(error)), "taamctl --debug ... shows where", 2
-            )
-        )
-    except MemoryError as error:
-        code = _failed(
-            error, "out of memory", "a smaller data set or a smaller train.node_batch needs less", 2
-        )
+        code = exit_codes.drop_output()
+    except KeyboardInterrupt:
+        code = exit_codes.INTERRUPTED
     except Exception as error:
-        if not hasattr(error, "format_message"):  # else the parser refuses the call
-            raise
-        code = _refused(error)
-    if code == INTERRUPTED:
-        console.end_bars()
-        console.say("interrupted; finished tasks are kept, run the same command again to go on")
-    sys.exit(code or 0)
-
-
-def _failed(error: Exception, message: str, hint: str, code: int) -> int:
-    console.end_bars()
-    if os.environ.get("TAAMCTL_DEBUG"):
-        raise error
-    console.show_error(message, hint)
-    if isinstance(error, OSError):
-        _drop_output()
-    return code
-
-
-def _refused(error: Any) -> int:
-    """Show what the parser says about the call; it has already shown the help where the call was
-    empty.
-    """
-    if type(error).__name__ != "NoArgsIsHelpError":
-        context = getattr(error, "ctx", None)
-        console.show_error(
-            error.format_message(),
-            f"{context.command_path} --help lists what there is" if context else "",
-        )
-    return 2
-
-
-def _is_broken_pipe(error: BaseException | None) -> bool:
-    return isinstance(error, OSError) and error.errno == errno.EPIPE
-
-
-def _drop_output() -> int:
-    """Send what is still buffered for stdout nowhere: whoever read it is gone, or the disk is
-    full.
-    """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 0
+        code = exit_codes.code_of(error)
+    if code == exit_codes.INTERRUPTED:
+        end_bars()
+        say("interrupted; finished tasks are kept, run the same command again to go on")
+    sys.exit(code)
 
 
 if __name__ == "__main__":

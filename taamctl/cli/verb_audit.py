@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from taamctl.cli import common, console
+from taamctl.cli.common import make_context
+from taamctl.cli.console import Column, print_table, say
+from taamctl.cli.shared_options import Grid, Quiet, RawSettings, Writing
 from taamctl.params.run_params import RunParams
-
-if TYPE_CHECKING:
-    from taamctl.audit.checks import Check
 
 
 def command(
-    datasets: common.Datasets = None,
-    methods: common.Methods = None,
-    seeds: common.Seeds = None,
-    params: common.ParamsFile = None,
-    overrides: common.Overrides = None,
-    outputs: common.Outputs = common.OUTPUTS,
-    data_root: common.DataRoot = None,
+    *,
+    grid: Grid,
+    settings: RawSettings,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the list of checks as JSON.")
     ] = False,
-    quiet: common.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Prove that training sees training nodes only, on your own data and methods.
 
@@ -39,60 +34,33 @@ def command(
     them short, and proves it of two epochs.
     """
     from taamctl.audit.audit import audit
+    from taamctl.pipeline.walk import runs
     from taamctl.stages import train
 
-    context = common.make_context(
-        params=params,
-        overrides=overrides,
-        outputs=outputs,
-        data_root=data_root,
-        force=False,
-        no_wait=False,
-        quiet=quiet,
-        datasets=datasets,
-        methods=methods,
-        seeds=seeds,
-        check_methods=True,
-    )
+    context = make_context(grid, settings, Writing(quiet=quiet), check_methods=True)
     train.check(context)
-    outputs.mkdir(parents=True, exist_ok=True)
-    grid, found = common.grid(context), []
+    settings.outputs.mkdir(parents=True, exist_ok=True)
+    found = []
     for dataset in context.params.section(RunParams).datasets:
-        found += [
-            (dataset, check)
-            for check in audit(context, dataset, [(m, s) for d, m, s in grid if d == dataset])
-        ]
-    if as_json:
-        print(
-            json.dumps(
-                [
-                    {
-                        "dataset": d,
-                        "check": c.check,
-                        "subject": c.subject,
-                        "verdict": c.verdict,
-                        "detail": c.detail,
-                    }
-                    for d, c in found
-                ],
-                indent=1,
+        mine = [(method, seed) for name, method, seed in runs(context) if name == dataset]
+        for check in audit(context, dataset, mine):
+            found.append(
+                {
+                    "dataset": dataset,
+                    "check": check.check,
+                    "subject": check.subject,
+                    "verdict": check.verdict,
+                    "detail": check.detail,
+                }
             )
-        )
+    if as_json:
+        print(json.dumps(found, indent=1))
     else:
-        _show([c for _, c in found])
-    failed = sum(c.verdict == "failed" for _, c in found)
+        print_table(
+            [Column(name, fold=True) for name in ("check", "subject", "result")],
+            [(c["check"], c["subject"], f"{c['verdict']}: {c['detail']}") for c in found],
+        )
+    failed = sum(check["verdict"] == "failed" for check in found)
     if failed:
-        console.say(f"{failed} of {len(found)} checks failed")
+        say(f"{failed} of {len(found)} checks failed")
         raise typer.Exit(1)
-
-
-def _show(found: list[Check]) -> None:
-    from rich.table import Table
-
-    out = console.sheet()
-    table = Table(box=None, pad_edge=False)
-    for name in ("check", "subject", "result"):
-        table.add_column(name, overflow="fold")
-    for c in found:
-        table.add_row(c.check, c.subject, f"{c.verdict}: {c.detail}")
-    out.print(table)

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from taamctl.cli import verb_bank_make
-from taamctl.cli.console import say, sheet
-from taamctl.cli.verb_bank_make import AsJson, Folder, NoWait
+from taamctl.cli.console import Column, print_table, say
+from taamctl.cli.shared_options import AsJson, flat
+from taamctl.cli.verb_bank_make import Folder, NoWait
+
+if TYPE_CHECKING:
+    from taamctl.bank.manifest import Entry, Manifest
 
 app = typer.Typer(
     help="A model that grows: create, teach, list, verify and carry around a bank of tasks.",
     no_args_is_help=True,
 )
 app.command("create")(verb_bank_make.create)
-app.command("add-task")(verb_bank_make.add_task)
-
-Number = Annotated[
-    int,
-    typer.Argument(help="The task's number, as `taamctl bank list` shows it.", show_default=False),
-]
+app.command("add-task")(flat(verb_bank_make.add_task))
 
 
 @app.command("list")
@@ -31,53 +30,52 @@ def list_tasks(folder: Folder, as_json: AsJson = False) -> None:
     from taamctl.bank import store
 
     now = store.current(folder)
-    rows: list[dict[str, Any]] = [
-        {
-            "task": t.number,
-            "classes": list(t.classes),
-            "train": t.train,
-            "val": t.val,
-            "source": t.source,
-            "file": t.file,
-            "sha256": t.sha256,
-            "bytes": _bytes(folder / t.file),
-        }
-        for t in now.tasks
-    ]
-    facts = {
-        "folder": str(folder),
-        "method": now.config["method"],
-        "seed": now.config["seed"],
-        "generation": now.generation,
-        "action": now.action,
-        "features": now.num_features,
-        "classes": len(now.classes),
-        "tasks": rows,
-    }
+    method = now.config["method"]
+    seed = now.config["seed"]
     if as_json:
-        return typer.echo(json.dumps(facts, indent=1))
+        facts = {
+            "folder": str(folder),
+            "method": method,
+            "seed": seed,
+            "generation": now.generation,
+            "action": now.action,
+            "features": now.num_features,
+            "classes": len(now.classes),
+            "tasks": [_facts(folder, task) for task in now.tasks],
+        }
+        typer.echo(json.dumps(facts, indent=1))
+        return
     say(
-        f"{folder}: {facts['method']}, seed {facts['seed']}, generation {now.generation} "
-        f"({now.action}), {len(rows)} tasks, {len(now.classes)} classes"
+        f"{folder}: {method}, seed {seed}, generation {now.generation} "
+        f"({now.action}), {len(now.tasks)} tasks, {len(now.classes)} classes"
     )
-    from rich.table import Table
+    rows = []
+    for task in now.tasks:
+        size = "gone"
+        if (folder / task.file).is_file():
+            size = f"{(folder / task.file).stat().st_size // 1024:,}"
+        counts = (str(task.number), f"{task.train:,}", f"{task.val:,}", size)
+        rows.append((*counts, task.source, ", ".join(task.classes)))
+    numbers = [Column(name, right=True) for name in ("task", "train", "val", "KiB")]
+    words = [Column(name, fold=True) for name in ("source", "classes")]
+    print_table([*numbers, *words], rows, gap=1)
 
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    for column in ("task", "train", "val", "KiB"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for column in ("source", "classes"):
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        size = "gone" if row["bytes"] is None else f"{row['bytes'] // 1024:,}"
-        table.add_row(
-            str(row["task"]),
-            f"{row['train']:,}",
-            f"{row['val']:,}",
-            size,
-            row["source"],
-            ", ".join(row["classes"]),
-        )
-    sheet().print(table)
+
+def _facts(folder: Path, task: Entry) -> dict[str, object]:
+    file = folder / task.file
+    size = None
+    if file.is_file():
+        size = file.stat().st_size
+    return {
+        "task": task.number,
+        "classes": list(task.classes),
+        "train": task.train,
+        "val": task.val,
+        "source": task.source,
+        "file": task.file,
+        "sha256": task.sha256,
+        "bytes": size,
+    }
 
 
 @app.command()
@@ -88,27 +86,28 @@ def verify(folder: Folder, as_json: AsJson = False) -> None:
     from taamctl.bank.verify import verify as check
 
     found = check(folder)
-    bad = [f for f in found if not f.good]
     if as_json:
-        typer.echo(
-            json.dumps([{"what": f.what, "good": f.good, "said": f.said} for f in found], indent=1)
-        )
+        facts = [{"what": f.what, "good": f.good, "said": f.said} for f in found]
+        typer.echo(json.dumps(facts, indent=1))
     else:
         for f in found:
             typer.echo(f"{'ok ' if f.good else 'BAD'} {f.what}: {f.said}")
-    say(
-        f"{folder}: {len(bad)} of {len(found)} checks say no"
-        if bad
-        else f"{folder}: all {len(found)} checks are right"
-    )
+    bad = sum(not f.good for f in found)
     if bad:
+        say(f"{folder}: {bad} of {len(found)} checks say no")
         raise typer.Exit(1)
+    say(f"{folder}: all {len(found)} checks are right")
 
 
 @app.command()
 def remove(
     folder: Folder,
-    number: Number,
+    number: Annotated[
+        int,
+        typer.Argument(
+            help="The task's number, as `taamctl bank list` shows it.", show_default=False
+        ),
+    ],
     purge: Annotated[
         bool, typer.Option("--purge", help="Delete the task's file too: it cannot be brought back.")
     ] = False,
@@ -120,7 +119,7 @@ def remove(
     """
     from taamctl.bank import change
 
-    _told(change.remove(folder, number, purge=purge, wait=not no_wait, tell=say))
+    _say_state(change.remove(folder, number, purge=purge, wait=not no_wait, tell=say))
 
 
 @app.command()
@@ -135,7 +134,7 @@ def rollback(
     """Go back to an earlier generation, as a new one: nothing is lost by it."""
     from taamctl.bank import change
 
-    _told(change.rollback(folder, to, wait=not no_wait, tell=say))
+    _say_state(change.rollback(folder, to, wait=not no_wait, tell=say))
 
 
 @app.command()
@@ -160,14 +159,10 @@ def restore(
     """Make a bank from an exported file; it is verified before it is there."""
     from taamctl.bank import transfer
 
-    _told(transfer.restore(file, folder))
+    _say_state(transfer.restore(file, folder))
 
 
-def _bytes(path: Path) -> int | None:
-    return path.stat().st_size if path.is_file() else None
-
-
-def _told(now: Any) -> None:
+def _say_state(now: Manifest) -> None:
     say(
         f"generation {now.generation}: {now.action}; {len(now.tasks)} tasks, {len(now.classes)} "
         "classes"

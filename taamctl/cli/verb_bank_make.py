@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taamctl.cli.common import DataRoot, Overrides, ParamsFile, Quiet
-from taamctl.cli.console import make_progress, say
+from taamctl.cli.common import source_text
+from taamctl.cli.console import say, teller
+from taamctl.cli.progress_bars import make_progress
+from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
 from taamctl.core.data_set import data_set
+from taamctl.core.errors import TaamctlError
 
 if TYPE_CHECKING:
     from taamctl.bank.graph_source import Source
 
 Folder = Annotated[Path, typer.Argument(help="The bank's folder.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NoWait = Annotated[
     bool, typer.Option("--no-wait", help="Give up where another process writes to the bank.")
 ]
-GraphFile = Annotated[
-    Path | None, typer.Option("--graph", help="Graph file, as `taamctl data import` writes it.")
-]
-Dataset = Annotated[str | None, typer.Option("--dataset", help="Data set instead of a file.")]
+
+
+@dataclass(frozen=True)
+class OneGraph:
+    """The graph of a call: a file or a data set."""
+
+    graph: Annotated[
+        Path | None, typer.Option("--graph", help="Graph file, as `taamctl data import` writes it.")
+    ] = None
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="Data set instead of a file.")
+    ] = None
 
 
 def create(
@@ -44,19 +55,17 @@ def create(
     registry.require("taamctl.methods", method)
     path, _ = params_file.locate(params)
     tree = plugin_params.read(path, overrides or (), [method])
-    source = " ".join([str(path), *(f"--set {o}" for o in overrides or ())])
-    checked = parameters.check(
-        source, tree, {"methods": {method: registry.load("taamctl.methods", method).Params}}
-    )
+    classes = {"methods": {method: registry.load("taamctl.methods", method).Params}}
+    checked = parameters.check(source_text(path, overrides), tree, classes)
     store.create(folder, from_params(checked, method, seed))
     say(f"made the bank {folder}; next: taamctl bank add-task {folder} --graph FILE")
     typer.echo(str(folder))
 
 
 def add_task(
+    *,
     folder: Folder,
-    graph: GraphFile = None,
-    dataset: Dataset = None,
+    named: OneGraph,
     classes: Annotated[
         str | None,
         typer.Option("--classes", metavar="A,B", help="Classes to learn. Default: all new ones."),
@@ -84,45 +93,38 @@ def add_task(
     """
     from taamctl.bank.add import add
 
-    wanted = (
-        None if classes is None else [name.strip() for name in classes.split(",") if name.strip()]
-    )
-    made = add(
+    wanted = None
+    if classes is not None:
+        wanted = [name.strip() for name in classes.split(",") if name.strip()]
+    learned = add(
         folder,
-        source_of(graph, dataset, data_root, params, overrides),
+        source_of(named, data_root, params, overrides),
         classes=wanted,
         per_task=task_per,
         wait=not no_wait,
         progress=make_progress(quiet),
-        tell=(lambda line: None) if quiet else say,
+        tell=teller(quiet),
     )
-    for task in made:
+    for task in learned:
         typer.echo(str(folder / task.file))
 
 
 def source_of(
-    graph: Path | None,
-    dataset: str | None,
-    data_root: Path | None,
-    params: Path | None,
-    overrides: list[str] | None,
+    named: OneGraph, data_root: Path | None, params: Path | None, overrides: list[str] | None
 ) -> Source:
     """Return the graph that a call names."""
     from taamctl.bank import graph_source
-    from taamctl.core.errors import TaamctlError
     from taamctl.params import params_file, plugin_params
     from taamctl.params import sections as parameters
     from taamctl.runtime.raw_files import data_root as find_root
 
-    if (graph is None) == (dataset is None):
+    if named.graph is not None and named.dataset is None:
+        return graph_source.from_file(named.graph)
+    if named.graph is not None or named.dataset is None:
         raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
-    if graph is not None:
-        return graph_source.from_file(graph)
-    assert dataset is not None
     path, _ = params_file.locate(params)
     tree = plugin_params.read(path, overrides or (), used=False)
-    plugin_params.complete(tree, "datasets", dataset)
-    own = parameters.Params(str(path), tree).plugin(
-        "datasets", dataset, data_set(dataset).meta.params
-    )
-    return graph_source.from_dataset(dataset, find_root(data_root), own)
+    plugin_params.complete(tree, "datasets", named.dataset)
+    cls = data_set(named.dataset).meta.params
+    own = parameters.Params(str(path), tree).plugin("datasets", named.dataset, cls)
+    return graph_source.from_dataset(named.dataset, find_root(data_root), own)

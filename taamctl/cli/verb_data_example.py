@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from taamctl.cli.console import say
+from taamctl.cli.shared_options import Overwrite
 
 
 def command(
     folder: Annotated[Path, typer.Argument(help="Folder to write to.", show_default=False)],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    force: Overwrite = False,
 ) -> None:
     """Write a made-up shop as CSV files, to try `data import` on and to see how a table of one's
     own may look. Prints the files.

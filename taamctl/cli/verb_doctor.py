@@ -5,71 +5,88 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Annotated, Any
+from dataclasses import dataclass, field
 
 import typer
 
+from taamctl.cli.shared_options import JsonOnStdout
 
-def command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
-) -> None:
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+@dataclass
+class Installation:
+    """What the doctor looked at, and what clashes there."""
+
+    versions: dict[str, object]
+    clashes: list[dict[str, str]] = field(default_factory=list)
+    device: dict[str, object] = field(default_factory=dict)
+    threads: dict[str, object] = field(default_factory=dict)
+    backends: dict[str, object] = field(default_factory=dict)
+
+    def clash(self, what: str, fix: str) -> None:
+        """Add a clash."""
+        self.clashes.append({"what": what, "fix": fix})
+
+
+def command(as_json: JsonOnStdout = False) -> None:
     """Name versions, device, propagation backends and thread settings, and any clash with its fix.
 
     Exit 1 on a clash.
     """
     facts = examine()
     if as_json:
-        print(json.dumps(facts, indent=1))
+        print(json.dumps(vars(facts), indent=1))
     else:
         for section in ("versions", "device", "backends", "threads"):
             print(section)
-            for name, value in facts[section].items():
+            for name, value in vars(facts)[section].items():
                 print(f"  {name:22s} {value}")
-        for clash in facts["clashes"]:
+        for clash in facts.clashes:
             print(f"clash: {clash['what']}\n  fix: {clash['fix']}")
-        if not facts["clashes"]:
+        if not facts.clashes:
             print("no clash found")
-    if facts["clashes"]:
+    if facts.clashes:
         raise typer.Exit(1)
 
 
-def examine() -> dict[str, Any]:
+def examine() -> Installation:
     """Look at the installation; import what may fail, and say what failed and how to mend it."""
-    from taamctl.core import subnormals
     from taamctl.runtime import provenance
 
-    clashes: list[dict[str, str]] = []
-    facts: dict[str, Any] = {"versions": provenance.versions(), "clashes": clashes}
+    found = Installation(dict(provenance.versions()))
     try:
-        import torch
-
-        facts["device"] = {
-            "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
-            "torch_cuda_build": str(torch.version.cuda or "CPU only"),
-        }
-        with subnormals.flushed():
-            flushed = subnormals.flushes_here()
-        facts["threads"] = {
-            "torch": torch.get_num_threads(),
-            "cpus": os.cpu_count(),
-            "subnormal numbers": subnormals.RULE
-            if flushed
-            else "kept, which this processor may be slow at",
-        }
+        _look_at_torch(found)
     except (ImportError, OSError) as error:
-        facts["device"], facts["threads"] = {"cuda": "unknown"}, {"cpus": os.cpu_count()}
-        clashes.append(
-            {"what": f"torch cannot be imported ({error})", "fix": "pip install 'torch>=2.4'"}
-        )
-    facts["threads"] |= {
-        name: os.environ.get(name, "unset")
-        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        found.device = {"cuda": "unknown"}
+        found.threads = {"cpus": os.cpu_count()}
+        found.clash(f"torch cannot be imported ({error})", "pip install 'torch>=2.4'")
+    found.threads |= {name: os.environ.get(name, "unset") for name in THREADS}
+    _try_backends(found)
+    return found
+
+
+def _look_at_torch(found: Installation) -> None:
+    import torch
+
+    from taamctl.core import subnormals
+
+    device = "none"
+    if torch.cuda.is_available():
+        device = torch.cuda.get_device_name()
+    found.device = {"cuda": device, "torch_cuda_build": str(torch.version.cuda or "CPU only")}
+    rule = "kept, which this processor may be slow at"
+    with subnormals.flushed():
+        if subnormals.flushes_here():
+            rule = subnormals.RULE
+    found.threads = {
+        "torch": torch.get_num_threads(),
+        "cpus": os.cpu_count(),
+        "subnormal numbers": rule,
     }
-    facts["backends"] = _backends(clashes)
-    return facts
 
 
-def _backends(clashes: list[dict[str, str]]) -> dict[str, str]:
+def _try_backends(found: Installation) -> None:
     """Try one propagation step with every backend."""
     import numpy as np
 
@@ -79,36 +96,22 @@ def _backends(clashes: list[dict[str, str]]) -> dict[str, str]:
     from taamctl.propagation.operator import build
 
     edges = CSR(np.array([0, 1, 2]), np.array([1, 0], np.int32), None, (2, 2))
-    found = {}
     for name, make in BACKENDS.items():
         try:
             right = np.allclose(make(build(edges, "add"))(np.eye(2, dtype=np.float32)), 0.5)
-            found[name] = "works" if right else "wrong result"
-            if not right:
-                clashes.append(
-                    {
-                        "what": f"backend {name} gives a wrong result",
-                        "fix": "set precompute.backend to scipy",
-                    }
-                )
         except (TaamctlError, ImportError, OSError, RuntimeError) as error:
-            found[name] = f"not usable: {str(error).splitlines()[0]}"
+            first = str(error).splitlines()[0]
+            found.backends[name] = f"not usable: {first}"
             if name == "torch":
-                clashes.append(
-                    {
-                        "what": f"backend torch: {error}",
-                        "fix": "reinstall torch, or set precompute.backend to scipy",
-                    }
-                )
-            if name == "dgl" and sys.version_info < (
-                3,
-                12,
-            ):  # there is no wheel for newer versions: absent there is no clash
-                clashes.append(
-                    {
-                        "what": f"backend dgl: {str(error).splitlines()[0]}",
-                        "fix": "pip install 'dgl>=1.1.3,<2' packaging; everything else works "
-                        "without it",
-                    }
-                )
-    return found
+                fix = "reinstall torch, or set precompute.backend to scipy"
+                found.clash(f"backend torch: {error}", fix)
+            # There is no wheel for newer versions: absent there is no clash.
+            if name == "dgl" and sys.version_info < (3, 12):
+                fix = "pip install 'dgl>=1.1.3,<2' packaging; everything else works without it"
+                found.clash(f"backend dgl: {first}", fix)
+            continue
+        found.backends[name] = "works"
+        if not right:
+            found.backends[name] = "wrong result"
+            fix = "set precompute.backend to scipy"
+            found.clash(f"backend {name} gives a wrong result", fix)

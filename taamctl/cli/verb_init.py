@@ -9,14 +9,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taamctl.cli import common
+from taamctl.cli.common import make_context
 from taamctl.cli.console import say
+from taamctl.cli.shared_options import (
+    DataRoot,
+    Grid,
+    Methods,
+    Overrides,
+    Overwrite,
+    RawSettings,
+    Seeds,
+    Writing,
+)
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.params.run_params import RunParams
 
 if TYPE_CHECKING:
     from taamctl.planning.finding import Finding
+    from taamctl.runtime.job import Context
 
 PACKAGE = "taamctl.datasets"
 
@@ -28,69 +39,57 @@ def command(
     folder: Annotated[
         Path, typer.Argument(help="Folder to set up; it may hold data/ already.")
     ] = Path(),
-    methods: common.Methods = None,
-    seeds: common.Seeds = None,
-    overrides: common.Overrides = None,
-    data_root: common.DataRoot = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    methods: Methods = None,
+    seeds: Seeds = None,
+    overrides: Overrides = None,
+    data_root: DataRoot = None,
+    force: Overwrite = False,
 ) -> None:
     """Set up a folder for a data set: params.yaml with what `data doctor` suggests, and a DAG
     for `dvc repro`. Prints the files.
     """
+    from taamctl.params.params_file import PACKAGED
     from taamctl.pipeline import project
 
     if folder.exists() and not folder.is_dir():
         raise TaamctlError(f"{folder} is a file", "name a folder")
-    root = None if data_root is None else data_root.absolute()
+    if data_root is not None:
+        data_root = data_root.absolute()
+    settings = RawSettings(PACKAGED, overrides, data_root=data_root)
     _refuse_elsewhere(folder, datasets)
     with contextlib.ExitStack() as stack:
-        place = (
-            folder
-            if folder.is_dir()
-            else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="taamctl-")))
-        )
+        place = folder
+        if not folder.is_dir():
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="taamctl-")))
         stack.enter_context(contextlib.chdir(place))
-        files = plan(datasets, methods, seeds, overrides, root)
+        context = make_context(
+            Grid(datasets, methods, seeds), settings, Writing(), check_methods=True
+        )
+        changes = suggested(context, {o.partition("=")[0].strip() for o in overrides or ()})
+        tree = dict(context.params.tree)
+        used = context.params.section(RunParams).datasets
+        tree["datasets"] = {**tree["datasets"], **{n: tree["datasets"].get(n, {}) for n in used}}
+        files = project.texts(tree, changes)
     for path in project.write(folder, files, overwrite=force):
         typer.echo(str(path))
-    where = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
+    where = ""
+    if folder.resolve() != Path.cwd():
+        where = f"cd {folder} && "
     say(f"next: {where}dvc repro")
 
 
-def plan(
-    datasets: list[str],
-    methods: list[str] | None,
-    seeds: list[int] | None,
-    overrides: list[str] | None,
-    data_root: Path | None,
-) -> dict[str, str]:
-    """Return the files for the working folder, after a look at every data set that is there; say
-    what is changed and why.
+def suggested(context: Context, chosen: set[str]) -> list[str]:
+    """Return `section.key=value` of what the doctor would change, after a look at every data set
+    that is there; say what is changed and why.
+
+    Args:
+        chosen: keys that the user has set, which stay.
 
     Raises:
-        TaamctlError: a run of them would stop.
+        TaamctlError: a run would stop.
     """
     from taamctl.doctor import examine
-    from taamctl.params.params_file import PACKAGED
-    from taamctl.pipeline import project
 
-    context = common.make_context(
-        params=PACKAGED,
-        overrides=overrides,
-        outputs=common.OUTPUTS,
-        data_root=data_root,
-        force=False,
-        no_wait=False,
-        quiet=False,
-        datasets=datasets,
-        methods=methods,
-        seeds=seeds,
-        check_methods=True,
-    )
-    tree = {**context.params.tree, "datasets": {**context.params.tree["datasets"]}}
-    for name in context.params.section(RunParams).datasets:
-        tree["datasets"].setdefault(name, {})
-    chosen = {o.partition("=")[0].strip() for o in overrides or ()}
     changes: dict[str, str] = {}
     for name in context.params.section(RunParams).datasets:
         try:
@@ -105,7 +104,7 @@ def plan(
             key = change.partition("=")[0]
             if changes.setdefault(key, change) == change:
                 say(f"{name}: set {change}")
-    return project.texts(tree, list(changes.values()))
+    return list(changes.values())
 
 
 def _tell(name: str, findings: list[Finding], chosen: set[str]) -> None:

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taamctl.cli import console
+from taamctl.cli.console import say, sheet
+from taamctl.cli.shared_options import JsonOnStdout
 from taamctl.core.errors import TaamctlError
 
-SHOWN = ("params", "kind", "schema_version")
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+SHOWN = ("params", "kind", "schema_version")  # attributes that have a place of their own
+LONGEST = 6  # values shown of a row
+Record = dict[str, dict[str, object]]  # what a sidecar records
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An array of an artefact."""
+
+    path: str
+    shape: list[int]
+    dtype: str
+    dims: list[str]
+    crc32: str
+    doc: str
+    head: object
 
 
 def command(
@@ -25,12 +45,11 @@ def command(
     check: Annotated[
         bool, typer.Option("--check", help="Read every array and compare it with its checksum.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    as_json: JsonOnStdout = False,
 ) -> None:
     """Show an artefact as a tree: shapes, dtypes, dimensions, checksums, first rows, and the
     parameters that made it.
     """
-    from taamctl.runtime import provenance
     from taamctl.store import artefacts, atomic_files
 
     if file.is_dir():
@@ -42,107 +61,113 @@ def command(
             f"{file} is no HDF5 artefact",
             "inspect shows .h5 files; the others are text and can be read as they are",
         )
-    made = _sidecar(file)
-    if made and made.get("outputs", {}).get(file.name, {}).get("sha256") not in (
-        None,
-        provenance.sha256(file),
-    ):
-        console.say(
-            f"note: {file} is not the file that its sidecar records (damaged, replaced by hand, or "
-            "checked out by DVC)"
-        )
-        made = None
+    record = _record(file)
     with artefacts.Artefact(file) as artefact:
-        entries: list[dict[str, Any]] = []
+        entries: list[Entry] = []
         for path in artefact.paths():
-            entry = artefact.describe(path)
-            entry["head"] = atomic_files.strict(artefact.head(path, rows)) if rows else []
+            head = []
+            if rows:
+                head = atomic_files.strict(artefact.head(path, rows))
             if check:
                 artefact.read(path)
-            entries.append(entry)
-        top = {
-            "file": str(file),
-            "kind": artefact.kind,
-            "schema_version": artefact.version,
-            "params": artefact.params,
-            "made": made,
-            "attributes": {
-                k: v
-                for k, v in atomic_files.strict(artefact.attributes()).items()
-                if k not in SHOWN
-            },
-        }
+            entries.append(Entry(**artefact.describe(path), head=head))
+        kind = artefact.kind
+        version = artefact.version
+        params = artefact.params
+        attributes = atomic_files.strict(artefact.attributes())
+    attributes = {name: value for name, value in attributes.items() if name not in SHOWN}
     if as_json:
-        print(json.dumps({**top, "entries": entries}, indent=1, allow_nan=False))
-    else:
-        _show(top, entries, check)
+        facts = {
+            "file": str(file),
+            "kind": kind,
+            "schema_version": version,
+            "params": params,
+            "made": record,
+            "attributes": attributes,
+            "entries": [vars(entry) for entry in entries],
+        }
+        print(json.dumps(facts, indent=1, allow_nan=False))
+        return
+    title = f"{file}: {kind}, schema {version}"
+    if check:
+        title += ", all checksums right"
+    lines = [f"params {json.dumps(params)}", *(f"{k}: {v}" for k, v in attributes.items())]
+    if record:
+        cost = {"wall_s": "?", "cpu_s": "?", "peak_memory_mib": "?", **record.get("cost", {})}
+        lines.append(
+            f"made in {cost['wall_s']} s ({cost['cpu_s']} s of CPU, peak "
+            f"{cost['peak_memory_mib']} MiB)"
+        )
+    _show(title, lines, entries)
 
 
-def _sidecar(file: Path) -> dict[str, Any] | None:
+def _record(file: Path) -> Record | None:
+    """Return what the sidecar records, or None where it has nothing on the present file."""
     from taamctl.runtime import provenance
     from taamctl.store import atomic_files
 
     try:
-        made = atomic_files.read_json(provenance.sidecar_of(file))
+        record = atomic_files.read_json(provenance.sidecar_of(file))
     except (TaamctlError, OSError):
         return None
-    return (
-        made
-        if isinstance(made, dict)
-        and all(isinstance(made.get(k, {}), dict) for k in ("outputs", "cost"))
-        else None
-    )
+    if not isinstance(record, dict):
+        return None
+    if not all(isinstance(record.get(key, {}), dict) for key in ("outputs", "cost")):
+        return None
+    known = record.get("outputs", {}).get(file.name, {}).get("sha256")
+    if known not in (None, provenance.sha256(file)):
+        say(
+            f"note: {file} is not the file that its sidecar records (damaged, replaced by hand, or "
+            "checked out by DVC)"
+        )
+        return None
+    return record
 
 
-def _show(top: dict[str, Any], entries: list[dict[str, Any]], check: bool) -> None:
+def _show(title: str, lines: list[str], entries: list[Entry]) -> None:
+    """Print an artefact as a tree, a branch per folder in it."""
     from rich.markup import escape
     from rich.tree import Tree
 
-    tree = Tree(
-        escape(
-            f"{top['file']}: {top['kind']}, schema {top['schema_version']}"
-            + (", all checksums right" if check else "")
-        )
-    )
-    tree.add(escape(f"params {json.dumps(top['params'])}"))
-    for name, value in top["attributes"].items():
-        tree.add(escape(f"{name}: {value}"))
-    if top["made"]:
-        cost = {"wall_s": "?", "cpu_s": "?", "peak_memory_mib": "?", **top["made"].get("cost", {})}
-        tree.add(
-            escape(
-                f"made in {cost['wall_s']} s ({cost['cpu_s']} s of CPU, peak "
-                f"{cost['peak_memory_mib']} MiB)"
-            )
-        )
-    folders: dict[str, Any] = {"": tree}
+    tree = Tree(escape(title))
+    for line in lines:
+        tree.add(escape(line))
+    folders = {"": tree}
     for entry in entries:
-        *parents, name = entry["path"].split("/")
-        for depth in range(len(parents)):
-            here, above = "/".join(parents[: depth + 1]), "/".join(parents[:depth])
-            if here not in folders:
-                folders[here] = folders[above].add(escape(parents[depth] + "/"))
-        dims = (
-            " x ".join(
-                f"{d}={n}" if d else str(n)
-                for d, n in zip(entry["dims"], entry["shape"], strict=True)
-            )
-            or "scalar"
+        folder, _, name = entry.path.rpartition("/")
+        leaf = _branch(folders, folder).add(
+            escape(f"{name}  {entry.dtype} [{_size(entry)}]  crc32 {entry.crc32}  {entry.doc}")
         )
-        leaf = folders["/".join(parents)].add(
-            escape(f"{name}  {entry['dtype']} [{dims}]  crc32 {entry['crc32']}  {entry['doc']}")
-        )
-        for row in entry["head"] if isinstance(entry["head"], list) else [entry["head"]]:
+        head = entry.head
+        if not isinstance(head, list):
+            head = [head]
+        for row in head:
             leaf.add(escape(_short(row)))
-    out = console.sheet()
+    out = sheet()
     out.print(tree, soft_wrap=not out.is_terminal)
 
 
-def _short(row: Any) -> str:
+def _branch(folders: dict[str, Tree], folder: str) -> Tree:
+    """Return the branch of a folder, made where it is missing."""
+    from rich.markup import escape
+
+    if folder not in folders:
+        above, _, name = folder.rpartition("/")
+        folders[folder] = _branch(folders, above).add(escape(f"{name}/"))
+    return folders[folder]
+
+
+def _size(entry: Entry) -> str:
+    named = zip(entry.dims, entry.shape, strict=True)
+    return " x ".join(f"{d}={n}" if d else str(n) for d, n in named) or "scalar"
+
+
+def _short(row: object) -> str:
     if isinstance(row, list):
-        return (
-            "["
-            + ", ".join(_short(v) for v in row[:6])
-            + (f", ... {len(row)} in all]" if len(row) > 6 else "]")
-        )
-    return f"{row:.5g}" if isinstance(row, float) else str(row)
+        values = [_short(value) for value in row[:LONGEST]]
+        if len(row) > LONGEST:
+            values.append(f"... {len(row)} in all")
+        return f"[{', '.join(values)}]"
+    if isinstance(row, float):
+        return f"{row:.5g}"
+    return str(row)

@@ -7,126 +7,131 @@ from __future__ import annotations
 import json
 import textwrap
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import typer
 
-from taamctl.cli.common import ParamsFile
-from taamctl.cli.console import say, sheet
+from taamctl.cli.console import Column, print_table, say
+from taamctl.cli.shared_options import AsJson, Overwrite, ParamsFile
 from taamctl.core import registry
 
+PACKAGE = "taamctl.methods"
+WIDTH = 100
+NEEDS = {"x": "raw features", "edges": "edges"}
 app = typer.Typer(help="List, describe and begin methods.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Name = Annotated[
-    str, typer.Argument(help="Method, as `taamctl methods list` names it.", show_default=False)
-]
-WIDTH = 100
+
+class Parameter(TypedDict):
+    """A parameter of a method; `range` is empty where there is none."""
+
+    name: str
+    value: object
+    type: str
+    range: str
+    choices: list[object] | None
+    doc: str
 
 
 @app.command("list")
 def list_methods(as_json: AsJson = False) -> None:
     """List the methods, those of other installed packages too: what each sees, needs and keeps."""
-    from taamctl.testing.describe import PACKAGE, summary
+    from taamctl.testing.describe import summary
 
     rows = [summary(name) for name in registry.names(PACKAGE)]
     if as_json:
-        return typer.echo(json.dumps(rows, indent=1))
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    for column in ("name", "title", "family", "sees", "task ID", "needs"):
-        table.add_column(column, no_wrap=column == "name")
-    table.add_column("memory", overflow="fold")
-    outside = any(row["from"] != "taamctl" for row in rows)
-    if outside:
-        table.add_column("from", overflow="fold")
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    columns = [Column("name")]
+    columns += [Column(n, wrap=True) for n in ("title", "family", "sees", "task ID", "needs")]
+    columns.append(Column("memory", fold=True))
+    keys = ["name", "title", "family", "sees", "task_id", "needs", "memory"]
+    if any(row["from"] != "taamctl" for row in rows):
+        columns.append(Column("from", fold=True))
+        keys.append("from")
+    lines = []
     for row in rows:
-        cells = [
-            row["name"],
-            *(
-                "-" if row[key] is None else row[key]
-                for key in ("title", "family", "sees", "task_id")
-            ),
-            _needs(row),
-            f"broken: {row['broken']}" if row["broken"] else row["memory"],
-        ]
-        table.add_row(*cells, *([row["from"]] if outside else []))
-    sheet().print(table)
+        shown = {**row, "needs": ", ".join(_needs(row["needs"], row["query_needs"])) or None}
+        if row["broken"]:
+            shown["memory"] = f"broken: {row['broken']}"
+        lines.append(["-" if shown[key] is None else shown[key] for key in keys])
+    print_table(columns, lines, gap=1)
 
 
 @app.command()
-def show(name: Name, params: ParamsFile = None, as_json: AsJson = False) -> None:
+def show(
+    name: Annotated[
+        str, typer.Argument(help="Method, as `taamctl methods list` names it.", show_default=False)
+    ],
+    params: ParamsFile = None,
+    as_json: AsJson = False,
+) -> None:
     """Describe one method: what it computes, its source, what it needs and keeps, and its
     parameters with their values.
     """
     from taamctl.params import plugin_params
     from taamctl.params.params_file import locate, read
-    from taamctl.testing.describe import PACKAGE, describe
+    from taamctl.testing.describe import describe
 
     registry.require(PACKAGE, name)
     path, packaged = locate(params)
-    tree: Any = read(path)
-    here = isinstance(tree.get("methods"), dict) and name in tree["methods"]
+    tree = read(path)
+    sections = tree.get("methods")
+    where = str(path)
+    if packaged:
+        where = "the packaged params.yaml"
+    if registry.is_outside(PACKAGE, name) and not (isinstance(sections, dict) and name in sections):
+        where = f"DEFAULTS of {registry.origin(PACKAGE, name)}"
     plugin_params.complete(tree, "methods", name)
-    where = (
-        f"DEFAULTS of {registry.origin(PACKAGE, name)}"
-        if registry.is_outside(PACKAGE, name) and not here
-        else "the packaged params.yaml"
-        if packaged
-        else str(path)
-    )
-    facts = describe(name, (tree.get("methods") or {}).get(name), where)
+    facts = describe(name, (sections or {}).get(name), where)
     if as_json:
-        return typer.echo(json.dumps(facts, indent=1))
+        typer.echo(json.dumps(facts, indent=1))
+        return
+    files = facts["files"][0]
+    if len(facts["files"]) > 1:
+        files = f"{len(facts['files'])} files, {files}, ..."
     typer.echo(f"{name}: {facts['title']}\n")
-    typer.echo(facts["specification"])
+    typer.echo(f"{facts['specification']}\n")
     lines = {
         "source": facts["source"],
         "family": facts["family"],
         "sees": facts["sees"],
         "task ID": facts["task_id"],
-        "needs": f"H and labels{', ' if facts['needs'] else ''}{_needs(facts, '')}",
+        "needs": ", ".join(["H and labels", *_needs(facts["needs"], facts["query_needs"])]),
         "memory": facts["memory"],
-        "routing": f"{facts['routing'][0]}, {facts['routing'][1]}",
+        "routing": ", ".join(facts["routing"]),
         "scope": facts["scope"],
         "reading": facts["reading"] or "-",
         "independent": "yes" if facts["independent"] else "no",
         "from": facts["from"],
-        "file": facts["files"][0]
-        if len(facts["files"]) == 1
-        else f"{len(facts['files'])} files, {facts['files'][0]}, ...",
+        "file": files,
     }
-    typer.echo("\n" + "\n".join(f"{key:<12} {value}" for key, value in lines.items()))
-    _show_parameters(name, facts)
-
-
-def _show_parameters(name: str, facts: dict[str, Any]) -> None:
+    for key, value in lines.items():
+        typer.echo(f"{key:<12} {value}")
     if not facts["parameters"]:
-        return typer.echo("\nno parameters of its own")
-    typer.echo(f"\nparameters, section methods.{name}, values from {facts['values_from']}")
-    width = max(len(p["name"]) for p in facts["parameters"])
-    for p in facts["parameters"]:
-        allowed = (
-            " | ".join(map(str, p["choices"]))
-            if p["choices"]
-            else ", ".join(filter(None, (p["type"], p["range"])))
-        )
-        typer.echo(f"  {p['name']:<{width}} = {json.dumps(p['value'])}  ({allowed})")
-        typer.echo(
-            textwrap.fill(p["doc"], WIDTH, initial_indent="      ", subsequent_indent="      ")
-        )
+        typer.echo("\nno parameters of its own")
+        return
+    typer.echo(f"\nparameters, section methods.{name}, values from {where}")
+    width = max(len(parameter["name"]) for parameter in facts["parameters"])
+    for parameter in facts["parameters"]:
+        _show_parameter(parameter, width)
 
 
-def _needs(row: dict[str, Any], nothing: str = "-") -> str:
-    words = {"x": "raw features", "edges": "edges"}
-    return (
-        ", ".join(
-            words.get(n, n) + (" (at test too)" if n in (row["query_needs"] or ()) else "")
-            for n in row["needs"] or ()
-        )
-        or nothing
-    )
+def _show_parameter(parameter: Parameter, width: int) -> None:
+    allowed = ", ".join(filter(None, (parameter["type"], parameter["range"])))
+    if parameter["choices"]:
+        allowed = " | ".join(map(str, parameter["choices"]))
+    typer.echo(f"  {parameter['name']:<{width}} = {json.dumps(parameter['value'])}  ({allowed})")
+    typer.echo(textwrap.indent(textwrap.fill(parameter["doc"], WIDTH - 6), " " * 6))
+
+
+def _needs(needs: list[str] | None, query_needs: list[str] | None) -> list[str]:
+    found = []
+    for need in needs or ():
+        words = NEEDS.get(need, need)
+        if need in (query_needs or ()):
+            words += " (at test too)"
+        found.append(words)
+    return found
 
 
 @app.command()
@@ -141,7 +146,7 @@ def new(
         Path | None,
         typer.Option("--into", help="Folder to write. Default: one called as the method."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    force: Overwrite = False,
 ) -> None:
     """Write a small package with a method that works and its tests, and say what to do next.
 
@@ -149,7 +154,7 @@ def new(
     """
     from taamctl.testing import scaffold
 
-    folder = Path(name) if into is None else into
+    folder = into or Path(name)
     for path in scaffold.write(name, folder, overwrite=force):
         typer.echo(str(path))
     say(

@@ -12,8 +12,9 @@ def command() -> None:
     from taamctl.params.params_file import PACKAGED
 
     try:
-        print(PACKAGED.read_text(encoding="utf-8"), end="")
+        text = PACKAGED.read_text(encoding="utf-8")
     except OSError as error:
         raise TaamctlError(
             f"cannot read {PACKAGED}: {error.strerror}", "install taamctl again"
         ) from None
+    print(text, end="")

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taamctl.cli import common
+from taamctl.cli.common import make_context
+from taamctl.cli.console import Column, print_table, sheet
+from taamctl.cli.shared_options import Grid, JsonOnStdout, MaxMemory, Quiet, Settings, Writing
+from taamctl.core.errors import TaamctlError
 from taamctl.params.run_params import RunParams
 from taamctl.params.train_params import TrainParams
 
 if TYPE_CHECKING:
+    from taamctl.planning.counts import Graph
     from taamctl.planning.plan import Plan
+    from taamctl.runtime.job import Context
+
+LEFT = ("stage", "method")  # columns of words
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A graph that has not been brought yet."""
+
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", help="Nodes of a graph that has not been brought yet.")
+    ] = None
+    edges: Annotated[
+        int | None, typer.Option("--edges", help="Its edges, as its source counts them.")
+    ] = None
+    features: Annotated[int | None, typer.Option("--features", help="Its features per node.")] = (
+        None
+    )
+    classes: Annotated[int | None, typer.Option("--classes", help="Its classes.")] = None
+    labelled: Annotated[
+        int | None,
+        typer.Option("--labelled", help="How many of its nodes have a label. Default: all."),
+    ] = None
 
 
 def command(
-    datasets: common.Datasets = None,
-    methods: common.Methods = None,
-    seeds: common.Seeds = None,
-    params: common.ParamsFile = None,
-    overrides: common.Overrides = None,
-    outputs: common.Outputs = common.OUTPUTS,
-    max_memory: common.MaxMemory = None,
+    *,
+    grid: Grid,
+    settings: Settings,
+    max_memory: MaxMemory = None,
     workers: Annotated[
         int,
         typer.Option(
@@ -33,112 +57,68 @@ def command(
     calibrate: Annotated[
         bool, typer.Option("--calibrate/--no-calibrate", help="Measure this machine (2 s), or not.")
     ] = True,
-    nodes: Annotated[
-        int | None, typer.Option("--nodes", help="Nodes of a graph that has not been brought yet.")
-    ] = None,
-    edges: Annotated[
-        int | None, typer.Option("--edges", help="Its edges, as its source counts them.")
-    ] = None,
-    features: Annotated[
-        int | None, typer.Option("--features", help="Its features per node.")
-    ] = None,
-    classes: Annotated[int | None, typer.Option("--classes", help="Its classes.")] = None,
-    labelled: Annotated[
-        int | None,
-        typer.Option("--labelled", help="How many of its nodes have a label. Default: all."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
-    quiet: common.Quiet = False,
+    numbers: Numbers,
+    as_json: JsonOnStdout = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what every stage would take in time, memory and disk, before any of it, and what to
     change. Exit code 1 where it does not fit.
     """
     from taamctl.planning import calibrate as machine
-    from taamctl.planning import plan, text
+    from taamctl.planning import plan
 
-    context = common.make_context(
-        params=params,
-        overrides=overrides,
-        outputs=outputs,
-        data_root=None,
-        force=False,
-        no_wait=False,
-        quiet=quiet,
-        datasets=datasets,
-        methods=methods,
-        seeds=seeds,
-        check_methods=True,
-        max_memory=max_memory,
+    context = make_context(
+        grid, settings, Writing(quiet=quiet), check_methods=True, max_memory=max_memory
     )
-    graphs = _graphs(
-        context,
-        datasets,
-        {"--nodes": nodes, "--edges": edges, "--features": features, "--classes": classes},
-        labelled,
-    )
+    graphs = _graphs(context, grid.datasets, numbers)
     threads = context.params.section(TrainParams).threads
-    rates = machine.packaged(threads)
     if calibrate:
-        rates = machine.measure(outputs, threads, plan.device_of(context))
-    made = plan.make(context, graphs, rates, workers)
-    if as_json:
-        typer.echo(json.dumps(made, indent=1, allow_nan=False, default=asdict))
+        rates = machine.measure(settings.outputs, threads, plan.device_of(context))
     else:
-        _show(made, text)
-    if not made["ok"]:
+        rates = machine.packaged(threads)
+    found = plan.make(context, graphs, rates, workers)
+    if as_json:
+        typer.echo(json.dumps(found, indent=1, allow_nan=False, default=asdict))
+    else:
+        _show(found)
+    if not found["ok"]:
         raise typer.Exit(1)
 
 
-def _graphs(
-    context: Any, datasets: list[str] | None, given: dict[str, int | None], labelled: int | None
-) -> tuple[Any, ...]:
-    """Return the counts of the data sets, or of the graph that the four numbers describe."""
-    from taamctl.core.errors import TaamctlError
+def _graphs(context: Context, datasets: list[str] | None, numbers: Numbers) -> tuple[Graph, ...]:
+    """Return the counts of the data sets, or of the graph that the numbers describe."""
     from taamctl.planning import counts
 
-    missing = [option for option, value in given.items() if value is None]
-    if len(missing) == len(given) and labelled is None:
-        return tuple(
-            counts.of_dataset(context, name) for name in context.params.section(RunParams).datasets
-        )
-    if missing or datasets:
-        what = f"a graph in numbers needs {', '.join(missing)} too"
-        if datasets:
-            what = "--dataset and counts of another graph at once"
-        raise TaamctlError(
-            what,
-            "such as --nodes 1000000 --edges 9000000 --features 100 --classes 40, without "
-            "--dataset",
-        )
-    return (
-        counts.given(
-            **{option.removeprefix("--"): int(value or 0) for option, value in given.items()},
-            labelled=labelled,
-        ),
+    given = {name: count for name, count in vars(numbers).items() if count is not None}
+    if not given:
+        names = context.params.section(RunParams).datasets
+        return tuple(counts.of_dataset(context, name) for name in names)
+    missing = [name for name in ("nodes", "edges", "features", "classes") if name not in given]
+    example = (
+        "such as --nodes 1000000 --edges 9000000 --features 100 --classes 40, without --dataset"
     )
+    if datasets:
+        raise TaamctlError("--dataset and counts of another graph at once", example)
+    if missing:
+        options = ", ".join(f"--{name}" for name in missing)
+        raise TaamctlError(f"a graph in numbers needs {options} too", example)
+    return (counts.given(**given),)
 
 
-def _show(made: Plan, text: Any) -> None:
+def _show(found: Plan) -> None:
     """Print a table per graph, and what there is to say about it."""
-    from rich.table import Table
-
-    from taamctl.cli.console import sheet
+    from taamctl.planning import text
 
     out = sheet()
-    for line in text.head(made):
-        out.print(line)
-    for graph in made["graphs"]:
-        for line in text.about(graph):
+
+    def show(lines: list[str]) -> None:
+        for line in lines:
             out.print(line)
-        table = Table(box=None, padding=(0, 2, 0, 0))
-        for name in text.COLUMNS:
-            table.add_column(
-                name, justify="left" if name in ("stage", "method") else "right", no_wrap=True
-            )
-        for row in text.rows(graph):
-            table.add_row(*row)
-        out.print(table)
-        for line in text.verdict(graph):
-            out.print(line)
-    for line in text.foot(made):
-        out.print(line)
+
+    show(text.head(found))
+    columns = [Column(name, right=name not in LEFT) for name in text.COLUMNS]
+    for graph in found["graphs"]:
+        show(text.about(graph))
+        print_table(columns, text.rows(graph))
+        show(text.verdict(graph))
+    show(text.foot(found))

@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taamctl.cli.common import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.console import say
-from taamctl.cli.size import size
-from taamctl.cli.verb_bank_make import Dataset, GraphFile, source_of
+from taamctl.cli.memory_size import size
+from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
+from taamctl.cli.verb_bank_make import OneGraph, source_of
+from taamctl.core.errors import TaamctlError
+
+if TYPE_CHECKING:
+    from taamctl.bank.config import Config
+    from taamctl.bank.predictor import PredictOptions
 
 
-def command(
-    bank: Annotated[Path, typer.Option("--bank", help="The bank's folder.", show_default=False)],
-    graph: GraphFile = None,
-    dataset: Dataset = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Write *.csv, *.json, *.jsonl or *.parquet. Default: CSV on stdout."
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout instead of CSV.")] = False,
+@dataclass(frozen=True)
+class Answering:
+    """How a bank answers; what is not given is as the bank was made."""
+
     decide: Annotated[
         str | None,
         typer.Option("--decide", help="router, expert or soft. Default: as the bank was made."),
-    ] = None,
+    ] = None
     router: Annotated[
         str, typer.Option("--router", help="What chooses a task: ridge or prototype.")
-    ] = "ridge",
+    ] = "ridge"
     unit: Annotated[
         str, typer.Option("--unit", help="What one choice is made for: node, component or graph.")
-    ] = "node",
+    ] = "node"
     unknown: Annotated[
         str | None,
         typer.Option(
@@ -43,14 +42,38 @@ def command(
             help="Share of nodes of known classes that may be called "
             "unknown. Default: as the bank was made.",
         ),
-    ] = None,
-    max_memory: MaxMemory = None,
+    ] = None
+    max_memory: MaxMemory = None
     scratch: Annotated[
         Path | None,
         typer.Option(
             "--scratch", help="Folder for that. Default: the system's for temporary files."
         ),
+    ] = None
+
+    def options(self, made: Config, limit: int | None) -> PredictOptions:
+        """Return the same for a bank that was made with `made`."""
+        from taamctl.bank.predictor import PredictOptions
+
+        rate = made.bank.unknown
+        if self.unknown is not None:
+            rate = _rate(self.unknown)
+        decide = self.decide or made.bank.decide
+        return PredictOptions(decide, self.router, self.unit, rate, limit, self.scratch)
+
+
+def command(
+    *,
+    bank: Annotated[Path, typer.Option("--bank", help="The bank's folder.", show_default=False)],
+    named: OneGraph,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Write *.csv, *.json, *.jsonl or *.parquet. Default: CSV on stdout."
+        ),
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout instead of CSV.")] = False,
+    answering: Answering,
     data_root: DataRoot = None,
     params: ParamsFile = None,
     overrides: Overrides = None,
@@ -60,42 +83,36 @@ def command(
 
     Labels in the graph are not read.
     """
-    from taamctl.bank import answers as written
+    from taamctl.bank import answers
     from taamctl.bank.bank import load_bank
-    from taamctl.bank.predictor import PredictOptions
-    from taamctl.core.errors import TaamctlError
 
     if out is not None:
-        written.require_writer(out)
-    limit = None if max_memory is None else size(max_memory)
+        answers.require_writer(out)
+    limit = size(answering.max_memory)
     opened = load_bank(bank)
-    rate = opened.config.bank.unknown if unknown is None else _rate(unknown)
-    options = PredictOptions(
-        decide or opened.config.bank.decide, router, unit, rate, limit, scratch
-    )
-    if (graph is None) == (dataset is None):
-        raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
-    made = opened.predict(
-        graph if graph is not None else source_of(None, dataset, data_root, params, overrides),
-        options=options,
-    )
-    for note in () if quiet else made.notes:
-        say(f"warning: {note}")
-    if out is not None:
-        written.save(made, out)
+    options = answering.options(opened.config, limit)
+    if named.graph is not None and named.dataset is None:
+        found = opened.predict(named.graph, options=options)
     else:
-        (written.write_json if as_json else written.write_csv)(made, sys.stdout)
+        found = opened.predict(source_of(named, data_root, params, overrides), options=options)
     if not quiet:
-        say(
-            f"{len(made.label):,} nodes, {int(made.unknown.sum()):,} of them unknown"
-            + (f"; wrote {out}" if out else "")
-        )
+        for note in found.notes:
+            say(f"warning: {note}")
+    if out is not None:
+        answers.save(found, out)
+    elif as_json:
+        answers.write_json(found, sys.stdout)
+    else:
+        answers.write_csv(found, sys.stdout)
+    if not quiet:
+        line = f"{len(found.label):,} nodes, {int(found.unknown.sum()):,} of them unknown"
+        if out is not None:
+            line += f"; wrote {out}"
+        say(line)
 
 
 def _rate(text: str) -> float:
     """Return the rate of `--unknown`."""
-    from taamctl.core.errors import TaamctlError
-
     if text == "off":
         return 0.0
     try:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from taamctl.cli import common, console
+from taamctl.cli.common import make_context
+from taamctl.cli.console import Column, print_table, sheet
+from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
 
 
 def command(
-    datasets: common.Datasets = None,
-    methods: common.Methods = None,
-    seeds: common.Seeds = None,
-    params: common.ParamsFile = None,
-    overrides: common.Overrides = None,
-    outputs: common.Outputs = common.OUTPUTS,
+    *,
+    grid: Grid,
+    settings: Settings,
     also: Annotated[
         list[Path] | None, typer.Option("--also", help="Further output folders to put beside.")
     ] = None,
@@ -26,56 +26,36 @@ def command(
         bool, typer.Option("--all", help="Everything that is there, whatever the run section says.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print report.json on stdout.")] = False,
-    force: common.Force = False,
-    no_wait: common.NoWait = False,
-    quiet: common.Quiet = False,
+    writing: Writing,
 ) -> None:
     """Gather evaluations into tables (Markdown, CSV, JSON) and pictures, and print the table."""
     from taamctl.stages import report
 
-    context = common.make_context(
-        params=params,
-        overrides=overrides,
-        outputs=outputs,
-        data_root=None,
-        force=force,
-        no_wait=no_wait,
-        quiet=quiet or as_json,
-        datasets=datasets,
-        methods=methods,
-        seeds=seeds,
-    )
+    context = make_context(grid, settings, replace(writing, quiet=writing.quiet or as_json))
     for folder in also or ():
         if not folder.is_dir():
             raise TaamctlError(
                 f"--also {folder} is no folder", "name the --outputs folder of another run"
             )
-    outcome = report.run(context, also or (), everything=everything)
+    path = report.run(context, also or (), everything=everything).path
     if as_json:
-        print(outcome.path.read_text(encoding="utf-8"), end="")
+        print(path.read_text(encoding="utf-8"), end="")
     else:
-        show(outcome.path, context.params.section(ReportParams).decimals)
+        show(path, context.params.section(ReportParams).decimals)
 
 
 def show(path: Path, decimals: int) -> None:
-    """Print a report's rows as a terminal table on stdout."""
-    from rich.table import Table
-
+    """Print a report's rows as a table on stdout; a narrow terminal goes without one column."""
     from taamctl.report import render
     from taamctl.store.atomic_files import read_json
 
     rows = read_json(path, "taamctl report")["rows"]
-    out = console.sheet()
-    left_out = {"task-ID by"} if out.width < 100 else set()
-    shown = [i for i, name in enumerate(render.COLUMNS) if name not in left_out]
-    table = Table(box=None, pad_edge=False)
-    for name in (render.COLUMNS[i] for i in shown):
-        table.add_column(
-            name, justify="right" if "%" in name or name == "cost M" else "left", no_wrap=True
-        )
-    for row in rows:
-        cells = render.cells(row, decimals)
-        table.add_row(*(cells[i] for i in shown))
-    out.print(table)
-    for line in render.conditions(rows):
-        out.print(line, style="dim", soft_wrap=not out.is_terminal)
+    wide = sheet().width >= 100
+    shown = [i for i, name in enumerate(render.COLUMNS) if wide or name != "task-ID by"]
+    names = [render.COLUMNS[i] for i in shown]
+    cells = [render.cells(row, decimals) for row in rows]
+    print_table(
+        [Column(name, right="%" in name or name == "cost M") for name in names],
+        [[row[i] for i in shown] for row in cells],
+        notes=render.conditions(rows),
+    )

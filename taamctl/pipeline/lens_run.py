@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 import torch
@@ -21,27 +22,21 @@ from taamctl.core.plain_values import canonical
 from taamctl.core.types import CSR, Array, QueryGraph
 from taamctl.evaluation import cost, matrix
 from taamctl.features import compute as features
+from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
 from taamctl.learning.routing import by_unit, query_units, task_id
 from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.params.run_params import RunParams
 from taamctl.params.sections import recorded
 from taamctl.params.train_params import InferParams, LensParams, TrainParams
-from taamctl.runtime.job import Context, Job, Outcome, execute
+from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
 from taamctl.store import artefacts, atomic_files, model_store
 from taamctl.store.feature_store import FeatureStore
 
 CODE = (
-    "core",
-    "params",
-    "runtime",
-    "store",
-    "propagation",
-    "graph",
-    "features",
-    "learning",
-    "models",
-    "evaluation",
+    *BASE,
+    *("propagation", "graph", "features", "learning", "models", "evaluation"),
     "pipeline/lens_run.py",
 )
 NEEDS = ("x", "edges")
@@ -49,85 +44,108 @@ PARTS = ("val", "test")
 FILE = "lens.json"
 
 
+class Stored(TypedDict):
+    """What a trained method keeps."""
+
+    parameters: int
+    rows: int
+
+
+class Facts(TypedDict):
+    """What a trained method declares, as far as the lens passes it on."""
+
+    title: str
+    variant: str
+    scope: str
+    task_id: str
+    stored: Stored
+
+
 @dataclass
-class Bench:
+class LensInputs:
     """What the methods of one data set share: query graphs, and the routers' decisions of every
-    seed; made when first asked for.
+    seed; each made when first asked for.
     """
 
     context: Context
     dataset: str
     routed: dict[int, list[list[by_unit.Routing]]] = field(default_factory=dict)
 
+    def input_of(self, stage: str) -> tuple[Path, str]:
+        """Return a stage's artefact and the command that makes it."""
+        layout = self.context.layout
+        return layout.file(stage, self.dataset), layout.command(stage, self.dataset)
+
     @cached_property
     def scenes(self) -> list[by_unit.Scene]:
         """Return both protocols of both parts."""
-        layout = self.context.layout
-        made_by = layout.command("precompute", self.dataset)
-        with FeatureStore(layout.file("precompute", self.dataset), made_by) as store:
+        path, made_by = self.input_of("precompute")
+        with FeatureStore(path, made_by) as store:
             store.require(NEEDS)
             params = recorded(
-                PrecomputeParams, {**store.params, "feature_norm": "none"}, store.path, made_by
+                PrecomputeParams, {**store.params, "feature_norm": "none"}, path, made_by
             )
-            edges = _mixed_edges(
-                layout.file("split", self.dataset), layout.command("split", self.dataset)
-            )
-            made = []
+            edges = _mixed_edges(*self.input_of("split"))
+            found = []
             for part in PARTS:
                 queries = [store.query(k, part, NEEDS) for k in range(store.info.num_tasks)]
                 labels = store.labels(part)
-                y, task = (
-                    np.concatenate(labels),
-                    np.repeat(np.arange(len(labels)), [len(y) for y in labels]),
-                )
+                y = np.concatenate(labels)
+                task = np.repeat(np.arange(len(labels)), [len(y) for y in labels])
                 mixed = _mixed_query(queries, edges[part], store.info.num_features, params)
-                made += [
-                    by_unit.Scene("grouped", part, tuple(queries), y, task),
-                    by_unit.Scene("mixed", part, (mixed,), y, task),
-                ]
-        return made
+                found.append(by_unit.Scene("grouped", part, tuple(queries), y, task))
+                found.append(by_unit.Scene("mixed", part, (mixed,), y, task))
+        return found
 
     def routings(self, seed: int) -> list[list[by_unit.Routing]]:
         """Return the decisions of a seed's routers, per scene."""
         if seed not in self.routed:
-            layout, params = self.context.layout, self.context.params
-            infer: InferParams = replace(
-                params.section(InferParams), profile="amp", metric="cosine"
-            )  # whatever the run itself routes by
-            looked: LensParams = params.section(LensParams)
-            with FeatureStore(
-                layout.file("precompute", self.dataset), layout.command("precompute", self.dataset)
-            ) as store:
-                prototypes = task_id.profiles(store.means("train"), infer)
-                tasks = [lambda k=k: store.task(k, NEEDS) for k in range(store.info.num_tasks)]
+            params = self.context.params
+            # Profile and metric are the lens's own, whatever the run itself routes by.
+            infer = replace(params.section(InferParams), profile="amp", metric="cosine")
+            with FeatureStore(*self.input_of("precompute")) as store:
                 routers = by_unit.Routers(
-                    tasks,
-                    prototypes,
+                    [partial(store.task, k, NEEDS) for k in range(store.info.num_tasks)],
+                    task_id.profiles(store.means("train"), infer),
                     store.info.bounds,
                     store.info.num_features,
                     store.info.hops,
                     infer,
-                    looked,
+                    params.section(LensParams),
                     seed,
                 )
             self.routed[seed] = [routers.route(scene) for scene in self.scenes]
         return self.routed[seed]
 
 
-def run(bench: Bench, method: str, seed: int) -> Outcome:
-    """Look at one trained method; reuse what is already right."""
-    context, dataset, layout = bench.context, bench.dataset, bench.context.layout
-    module, params = registry.load("taamctl.methods", method), context.params.section(LensParams)
-    inputs = tuple(
-        (layout.file(stage, dataset, method, seed), layout.command(stage, dataset, method, seed))
-        for stage in ("split", "precompute", "train")
+def all_runs(context: Context) -> list[Path]:
+    """Look at every trained run of the `run` section and return the files."""
+    section = context.params.section(RunParams)
+    found = []
+    for dataset in section.datasets:
+        inputs = LensInputs(context, dataset)
+        for seed in section.seeds:
+            found += [run(inputs, method, seed).path for method in section.methods]
+    context.tell(
+        "warning: one vote for a graph or batch that mixes tasks cannot fit all of its nodes: "
+        "there, see the node column"
     )
-    output = layout.folder("eval", dataset, method, seed) / FILE
+    return found
+
+
+def run(shared: LensInputs, method: str, seed: int) -> Outcome:
+    """Look at one trained method; reuse what is already right."""
+    context = shared.context
+    which = (shared.dataset, method, seed)
+    layout = context.layout
+    params = context.params.section(LensParams)
+    trained = (layout.file("train", *which), layout.command("train", *which))
+    output = layout.folder("eval", *which) / FILE
     job = Job(
         "lens",
-        f"{dataset}/{method}/seed-{seed}",
+        f"{shared.dataset}/{method}/seed-{seed}",
         {"lens": canonical(params), "infer": canonical(context.params.section(InferParams))},
-        inputs,
+        (shared.input_of("split"), shared.input_of("precompute"), trained),
         (output,),
         (*CODE, f"methods/{method}.py"),
         {"lens": params},
@@ -135,30 +153,16 @@ def run(bench: Bench, method: str, seed: int) -> Outcome:
     )
 
     def compute() -> None:
-        with (
-            artefacts.Artefact(inputs[2][0], "train", inputs[2][1]) as trained,
-            FeatureStore(*inputs[1]) as store,
-        ):
-            made, facts = trained.params, json.loads(trained.attribute("facts"))
-            own, train = (
-                recorded(module.Params, made["method"], *inputs[2]),
-                recorded(TrainParams, made["train"], *inputs[2]),
-            )
-            devices.pin(torch.device("cpu"), train.threads)
-            learner: Method = module.Method(
-                own, store.info, train, made["seed"], torch.device("cpu")
-            )
-            learner.load(*model_store.read(trained))
-            split_params = store.params
-        cells = [
-            cell
-            for at, scene in enumerate(bench.scenes)
-            for cell in _cells(learner, scene, _wanted(learner, scene, bench, seed, at), params)
-        ]
+        facts, settings, learner = _trained(method, *trained, shared.input_of("precompute"))
+        stored = facts["stored"]
+        cells = []
+        for at, scene in enumerate(shared.scenes):
+            routings = _wanted(learner, scene, shared, seed, at)
+            cells += _cells(learner, scene, routings, params)
         atomic_files.write_json(
             output,
             {
-                "dataset": dataset,
+                "dataset": shared.dataset,
                 "method": method,
                 "seed": seed,
                 "title": facts["title"],
@@ -166,10 +170,10 @@ def run(bench: Bench, method: str, seed: int) -> Outcome:
                 "scope": facts["scope"],
                 "task_id": facts["task_id"],
                 "memory_words": cost.paper(
-                    facts["stored"]["parameters"], facts["stored"]["rows"], store.info.num_features
+                    stored["parameters"], stored["rows"], learner.info.num_features
                 ),
                 "averaging": "balanced",
-                "settings": {"precompute": split_params, "train": made, "lens": canonical(params)},
+                "settings": {**settings, "lens": canonical(params)},
                 "cells": cells,
             },
         )
@@ -177,36 +181,53 @@ def run(bench: Bench, method: str, seed: int) -> Outcome:
     return execute(context, job, compute)
 
 
+def _trained(
+    method: str, path: Path, made_by: str, cached: tuple[Path, str]
+) -> tuple[Facts, dict[str, object], Method]:
+    """Return what a training run records of its method, its settings, and the method as it was."""
+    module = registry.load("taamctl.methods", method)
+    cpu = torch.device("cpu")
+    with (
+        artefacts.Artefact(path, "train", made_by) as artefact,
+        FeatureStore(*cached) as store,
+    ):
+        made = artefact.params
+        facts: Facts = json.loads(artefact.attribute("facts"))
+        own = recorded(module.Params, made["method"], path, made_by)
+        train = recorded(TrainParams, made["train"], path, made_by)
+        devices.pin(cpu, train.threads)
+        learner: Method = module.Method(own, store.info, train, made["seed"], cpu)
+        learner.load(*model_store.read(artefact))
+        return facts, {"precompute": store.params, "train": made}, learner
+
+
 def _wanted(
-    method: Method, scene: by_unit.Scene, bench: Bench, seed: int, at: int
+    method: Method, scene: by_unit.Scene, shared: LensInputs, seed: int, at: int
 ) -> list[by_unit.Routing]:
     """Return the routings that make a difference to a method: all of them, the true tasks, or
     none.
     """
-    if method.facts.task_id == "given":
-        return [by_unit.Routing("given", query_units.Unit("node"), by_unit.HARD, scene.task)]
-    if method.facts.task_id == "none":
-        return [
-            by_unit.Routing(
-                "none",
-                query_units.Unit("node"),
-                by_unit.HARD,
-                np.full(len(scene.y), method.info.num_tasks - 1),
-            )
-        ]
-    return bench.routings(seed)[at]
+    fixed = {
+        "given": scene.task,
+        "none": np.full(len(scene.y), method.info.num_tasks - 1),
+    }
+    kind = method.facts.task_id
+    if kind in fixed:
+        return [by_unit.Routing(kind, query_units.Unit("node"), by_unit.HARD, fixed[kind])]
+    return shared.routings(seed)[at]
 
 
 def _cells(
     method: Method, scene: by_unit.Scene, routings: list[by_unit.Routing], params: LensParams
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     bounds = np.array(method.info.bounds)
+    answers = by_unit.answer(method, scene, routings, params.top)
     out = []
-    for routing, predicted in zip(
-        routings, by_unit.answer(method, scene, routings, params.top), strict=True
-    ):
+    for routing, predicted in zip(routings, answers, strict=True):
         balanced, micro = matrix.average_over_tasks(scene.y, scene.task, predicted, bounds)
-        known = routing.router not in ("none", "given")
+        accuracy = None
+        if routing.router not in ("none", "given"):
+            accuracy = float((routing.choice == scene.task).mean())
         out.append(
             {
                 "protocol": scene.protocol,
@@ -217,26 +238,25 @@ def _cells(
                 "mode": routing.mode,
                 "aa": balanced,
                 "aa_micro": micro,
-                "task_id_accuracy": float((routing.choice == scene.task).mean()) if known else None,
+                "task_id_accuracy": accuracy,
             }
         )
     return out
 
 
-def _mixed_edges(path: Any, made_by: str) -> dict[str, CSR]:
+def _mixed_edges(path: Path, made_by: str) -> dict[str, CSR]:
     """Return the edges among all tasks' nodes of a part, numbered as the concatenated parts are."""
-    from taamctl.graph.canonical import from_scipy, to_scipy
-
     with artefacts.Artefact(path, "split", made_by) as split:
-        indptr, indices, offset = (
-            split.read("mixed/indptr"),
-            split.read("mixed/indices"),
-            split.read("stream/offset"),
-        )
+        indptr = split.read("mixed/indptr")
+        indices = split.read("mixed/indices")
+        offset = split.read("stream/offset")
     whole = to_scipy(CSR(indptr, indices, None, (len(indptr) - 1,) * 2))
     part_of_row = np.repeat(np.arange(len(offset) - 1) % 3, np.diff(offset))
-    rows = {part: np.flatnonzero(part_of_row == p) for p, part in enumerate(PARTS, 1)}
-    return {part: from_scipy(whole[mine][:, mine], binary=True) for part, mine in rows.items()}
+    found = {}
+    for p, part in enumerate(PARTS, 1):
+        mine = np.flatnonzero(part_of_row == p)
+        found[part] = from_scipy(whole[mine][:, mine], binary=True)
+    return found
 
 
 def _mixed_query(
@@ -245,21 +265,16 @@ def _mixed_query(
     """Return the query graph that holds the nodes of all `queries`, propagated over its own
     edges.
     """
-    x: dict[str, Array] = {
-        name: np.concatenate([q.extras[name] for q in queries]) for name in ("x_indices", "x_data")
-    }
     lengths = np.concatenate([np.diff(q.extras["x_indptr"]) for q in queries])
-    raw = CSR(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        x["x_indices"],
-        x["x_data"],
-        (len(lengths), num_features),
-    )
-    nodes = np.arange(len(lengths))
-    made = features.compute(raw, nodes, np.array([0, len(nodes)]), edges, params, "none").group(
-        0, params
-    )
-    extras = {"x_indptr": raw.indptr, **x, "indptr": made["indptr"], "indices": made["indices"]}
+    x: dict[str, Array] = {"x_indptr": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)}
+    for name in ("x_indices", "x_data"):
+        x[name] = np.concatenate([q.extras[name] for q in queries])
+    n = len(lengths)
+    raw = CSR(x["x_indptr"], x["x_indices"], x["x_data"], (n, num_features))
+    whole = features.compute(raw, np.arange(n), np.array([0, n]), edges, params, "none")
+    group = whole.group(0, params)
     return QueryGraph(
-        torch.from_numpy(made["H"]), torch.from_numpy(made["deg"].astype(np.float32)), extras
+        torch.from_numpy(group["H"]),
+        torch.from_numpy(group["deg"].astype(np.float32)),
+        {**x, "indptr": group["indptr"], "indices": group["indices"]},
     )

@@ -5,11 +5,18 @@ what DVC needs beside it.
 from __future__ import annotations
 
 import copy
-import re
+import io
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+
+import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.emitter import Emitter
+from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.tokens import CommentToken
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
@@ -80,8 +87,6 @@ IGNORED_BY_GIT = """\
 /.dvc/tmp/
 /dvc_plots/
 """
-
-
 IGNORED_IN_DVC = """\
 /config.local
 /tmp
@@ -89,7 +94,7 @@ IGNORED_IN_DVC = """\
 """  # as `dvc init` has it: config.local may hold passwords
 
 
-def dag(*, imported: bool) -> dict[str, Any]:
+def dag(*, imported: bool) -> dict[str, dict[str, dict[str, object]]]:
     """Return the stages of dvc.yaml.
 
     Args:
@@ -99,9 +104,7 @@ def dag(*, imported: bool) -> dict[str, Any]:
     return {"stages": {stage: _stage(stage, imported) for stage in STAGES}}
 
 
-def _stage(stage: str, imported: bool) -> dict[str, Any]:
-    grid = {"dataset": "${run.datasets}", "method": "${run.methods}", "seed": "${run.seeds}"}
-    axes = list(grid)[: 3 if stage in PER_SEED else 1]
+def _stage(stage: str, imported: bool) -> dict[str, object]:
     if stage not in FILES:
         return {
             "cmd": f"taamctl {stage}",
@@ -109,27 +112,23 @@ def _stage(stage: str, imported: bool) -> dict[str, Any]:
             "params": list(PARAMS[stage]),
             "outs": [f"outputs/{stage}"],
         }
-    own = [f"data/{_item('dataset')}.h5"] if imported and stage in ("split", "precompute") else []
-    deps = [
-        *own,
-        *(_place(before, name) for before in UPSTREAM.get(stage, ()) for name in FILES[before][:1]),
-    ]
-    out: dict[str, Any] = {
-        "matrix": {axis: grid[axis] for axis in axes},
+    axes = ["dataset"]
+    if stage in PER_SEED:
+        axes += ["method", "seed"]
+    deps = [_place(before, FILES[before][0]) for before in UPSTREAM.get(stage, ())]
+    if imported and stage in ("split", "precompute"):
+        deps.insert(0, f"data/{_item('dataset')}.h5")
+    places = {name: _place(stage, name) for name in FILES[stage]}
+    out: dict[str, object] = {
+        "matrix": {axis: f"${{run.{axis}s}}" for axis in axes},
         "cmd": " ".join([f"taamctl {stage}", *(f"--{axis} {_item(axis)}" for axis in axes)]),
-    }
-    if deps:
-        out["deps"] = deps
-    out |= {
+        "deps": deps,
         "params": list(PARAMS[stage]),
-        "outs": [_place(stage, f) for f in FILES[stage] if f not in METRICS and f not in PLOTS],
+        "outs": [at for name, at in places.items() if name not in METRICS and name not in PLOTS],
+        "metrics": [at for name, at in places.items() if name in METRICS],
+        "plots": [{at: dict(PLOTS[name])} for name, at in places.items() if name in PLOTS],
     }
-    if stage == "eval":
-        out |= {
-            "metrics": [_place(stage, f) for f in METRICS],
-            "plots": [{_place(stage, f): dict(PLOTS[f])} for f in PLOTS],
-        }
-    return out
+    return {key: value for key, value in out.items() if value}
 
 
 def _item(axis: str) -> str:
@@ -137,8 +136,10 @@ def _item(axis: str) -> str:
 
 
 def _place(stage: str, file: str) -> str:
-    per_run = f"/{_item('method')}/seed-{_item('seed')}" if stage in PER_SEED else ""
-    return f"outputs/{stage}/{_item('dataset')}{per_run}/{file}"
+    folder = f"outputs/{stage}/{_item('dataset')}"
+    if stage in PER_SEED:
+        folder += f"/{_item('method')}/seed-{_item('seed')}"
+    return f"{folder}/{file}"
 
 
 def texts(tree: Mapping[str, Any], changes: Sequence[str]) -> dict[str, str]:
@@ -151,8 +152,6 @@ def texts(tree: Mapping[str, Any], changes: Sequence[str]) -> dict[str, str]:
     Raises:
         TaamctlError: graphs of the folder's own and other data sets together.
     """
-    import yaml
-
     wanted = copy.deepcopy(dict(tree))
     for change in changes:
         set_value(wanted, change)
@@ -175,77 +174,60 @@ def texts(tree: Mapping[str, Any], changes: Sequence[str]) -> dict[str, str]:
     }
 
 
+class _Emitter(Emitter):
+    """Leave two blanks before a comment that a long value pushes to the right."""
+
+    def write_comment(self, comment: CommentToken, pre: bool = False) -> None:
+        """Write a comment at its column, or as near to it as the value lets it."""
+        near = comment.start_mark.column < self.column + 2
+        if near and not pre and comment.value.startswith("#"):
+            self.stream.write(" ")
+            self.column += 1
+        super().write_comment(comment, pre)
+
+
+class _Representer(RoundTripRepresenter):
+    """Write null as the packaged file does."""
+
+
+_Representer.add_representer(
+    type(None), lambda own, _: own.represent_scalar("tag:yaml.org,2002:null", "null")
+)
+
+
 def params_text(wanted: Mapping[str, Any]) -> str:
     """Return the packaged params.yaml with the values of `wanted`, its comments kept and missing
     plug-in sections added.
     """
-    import yaml
-
-    text = PACKAGED.read_text(encoding="utf-8")
-    have = yaml.safe_load(text)
+    editor = YAML()
+    editor.Emitter = _Emitter
+    editor.Representer = _Representer
+    editor.preserve_quotes = True
+    editor.width = 10_000
+    tree = editor.load(PACKAGED.read_text(encoding="utf-8"))
     for kind in ("datasets", "methods"):
         for name in wanted[kind]:
-            if name not in have[kind]:
-                head = re.compile(rf"^({kind}:.*)$", flags=re.MULTILINE)
-                text = head.sub(rf"\1\n  {name}: {{}}", text, count=1)
-                have[kind][name] = {}
-    for path, value in _differences(have, wanted):
-        text = _set_line(text, path, value)
+            if name not in tree[kind]:
+                tree[kind].insert(0, name, None)
+    _update(editor, tree, wanted)
+    buffer = io.StringIO()
+    editor.dump(tree, buffer)
+    text = buffer.getvalue()
     if yaml.safe_load(text) != wanted:
         raise RuntimeError("params.yaml was not edited as wanted")
     return text
 
 
-def _differences(
-    have: Mapping[str, Any], wanted: Mapping[str, Any], path: tuple[str, ...] = ()
-) -> list[tuple[tuple[str, ...], Any]]:
-    """Return the paths whose values differ, with the wanted value; sections are gone into,
-    values that are mappings are not.
-    """
-    inside = not path or path in (("datasets",), ("methods",))
-    out: list[tuple[tuple[str, ...], Any]] = []
+def _update(editor: YAML, tree: CommentedMap, wanted: Mapping[str, Any]) -> None:
+    """Set the values that differ, in place; a mapping with other keys is a value as a whole."""
     for key, value in wanted.items():
-        old = have[key]
-        if (
-            inside
-            and isinstance(value, Mapping)
-            and isinstance(old, Mapping)
-            and set(value) == set(old)
-        ):
-            out += _differences(old, value, (*path, key))
+        old = tree[key]
+        if isinstance(old, CommentedMap) and isinstance(value, dict) and old.keys() == value.keys():
+            _update(editor, old, value)
         elif old != value:
-            out.append(((*path, key), value))
-    return out
-
-
-def _set_line(text: str, path: tuple[str, ...], value: Any) -> str:
-    """Replace the value of one key, which stands on a line of its own; its comment stays where
-    it is.
-    """
-    import yaml
-
-    shown = (
-        yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False)
-        .strip()
-        .removesuffix("...")
-        .strip()
-    )
-    lines, at = text.split("\n"), list[str]()
-    for number, line in enumerate(lines):
-        found = re.match(r"( *)([A-Za-z_][\w]*):(.*)$", line)
-        if found is None:
-            continue
-        depth = len(found[1]) // 2
-        at[depth:] = [found[2]]
-        if tuple(at) == path:
-            old, hash_, comment = found[3].partition("  #")
-            start = f"{found[1]}{found[2]}: {shown}"
-            column = len(found[1]) + len(found[2]) + 1 + len(old) + 2
-            lines[number] = f"{start:<{column - 2}}  #{comment}" if hash_ else start
-            return "\n".join(lines)
-        if tuple(at) == path[:-1] and found[3].strip().startswith("{"):
-            break
-    raise RuntimeError(f"params.yaml has no line for {'.'.join(path)}")
+            # By way of PyYAML, which reads the file later: it wants 1.0e-05, not 1e-05.
+            text = yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False)
+            tree[key] = editor.load(text)
 
 
 def write(folder: Path, files: Mapping[str, str], *, overwrite: bool = False) -> list[Path]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from taamctl.cli.common import make_context
+from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.planning import calibrate, costs, counts, plan
 from taamctl.runtime.layout import FILES, PER_SEED
 from taamctl.runtime.provenance import sidecar_of
@@ -53,16 +54,9 @@ def compare(outputs: Path, measured: bool) -> Iterator[tuple[str, ...]]:
     """Yield rows of the table."""
     for dataset, stage, method, record in recorded(outputs):
         context = make_context(
-            params=None,
-            overrides=overrides(record["asked"]),
-            outputs=outputs,
-            data_root=None,
-            force=False,
-            no_wait=False,
-            quiet=True,
-            datasets=[dataset],
-            methods=[method or "taam"],
-            seeds=[1],
+            Grid([dataset], [method or "taam"], [1]),
+            Settings(overrides=overrides(record["asked"]), outputs=outputs),
+            Writing(quiet=True),
             check_methods=True,
         )
         work = plan.workload(context)

@@ -22,10 +22,11 @@ import numpy as np
 from taamctl.stages import precompute, split
 
 from taamctl.cli import common
+from taamctl.cli.shared_options import Grid, RawSettings, Writing
 from taamctl.evaluation import matrix
 from taamctl.learning.kernels import ridge
 from taamctl.params.train_params import LensParams, RidgeParams
-from taamctl.pipeline import lens_run
+from taamctl.pipeline import lens_run as lens
 from taamctl.propagation import differentiable
 from taamctl.store.feature_store import FeatureStore
 
@@ -52,12 +53,12 @@ def readings(base: RidgeParams, features: int) -> dict[str, tuple[RidgeParams, i
 
 
 def measure(
-    bench: lens_run.Bench, store: FeatureStore, params: RidgeParams, rank: int | None, seed: int
+    bench: lens.LensInputs, store: FeatureStore, params: RidgeParams, rank: int | None, seed: int
 ) -> dict[str, Any]:
     """Learn task after task, squeezing where asked, and predict every scene."""
     lift, total = ridge.Lift.draw(store.info.num_features, params, seed), None
     for k in range(store.info.num_tasks):
-        data = store.task(k, lens_run.NEEDS)
+        data = store.task(k, lens.NEEDS)
         mine = ridge.collect(
             differentiable.hop_rows(data.h, data.extras, params.hops, store.info.hops),
             data.y - data.task.low,
@@ -104,20 +105,15 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     context = common.make_context(
-        params=None,
-        overrides=None,
-        outputs=asked.outputs,
-        data_root=asked.data_root,
-        force=False,
-        no_wait=False,
-        quiet=False,
-        datasets=asked.dataset,
+        Grid(asked.dataset),
+        RawSettings(outputs=asked.outputs, data_root=asked.data_root),
+        Writing(),
     )
     everything: dict[str, dict[str, Any]] = {}
     for dataset in asked.dataset:
         split.run(context, dataset)
         path = precompute.run(context, dataset).path
-        bench = lens_run.Bench(context, dataset)
+        bench = lens.LensInputs(context, dataset)
         print(
             f"{dataset:18s} {'M words':>8s} {'ridge':>6s}{'mixed test':>11s}  {'mixed val':>11s}  "
             f"{'grouped test':>11s}"

@@ -16,14 +16,16 @@ import numpy as np
 import pytest
 
 from taamctl.cli import common
-from taamctl.cli.verb_compare import command, plan
-from taamctl.cli.verb_compare import compare as run_cells
+from taamctl.cli.shared_options import Grid, Settings, Writing, flat
+from taamctl.cli.verb_compare import command
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.evaluation import statistics
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.params.split_params import SplitParams
+from taamctl.pipeline.comparison import plan
+from taamctl.pipeline.comparison import run as run_cells
 from taamctl.report import comparison
 
 METHODS = ("finetune", "linear_probe")
@@ -228,7 +230,7 @@ def test_what_cannot_be_meant_is_refused_before_any_work(
     changes: dict[str, Any], error: str, hint: str, tmp_path: Path
 ) -> None:
     with pytest.raises(TaamctlError, match=re.escape(error)) as caught:
-        command(**_arguments(tmp_path, **changes))
+        flat(command)(**_arguments(tmp_path, **changes))
     assert hint in caught.value.hint
     assert list(tmp_path.iterdir()) == []
 
@@ -243,15 +245,7 @@ def test_a_negative_seed_reaches_the_command(support: ModuleType, tmp_path: Path
 
 def test_every_order_meets_every_split_once(tmp_path: Path) -> None:
     context = common.make_context(
-        params=None,
-        overrides=None,
-        outputs=tmp_path,
-        data_root=None,
-        force=False,
-        no_wait=False,
-        quiet=True,
-        datasets=["synthetic"],
-        methods=list(METHODS),
+        Grid(["synthetic"], list(METHODS)), Settings(outputs=tmp_path), Writing(quiet=True)
     )
     cells = plan(context, ["natural", "1", "01", "natural"], [42, 7, 42])
     assert [cell.folder for cell, _ in cells] == [
@@ -267,15 +261,16 @@ def test_every_order_meets_every_split_once(tmp_path: Path) -> None:
     assert cells[2][1].params.section(SplitParams).order_seed == 1
     assert [cell for cell, _ in plan(context, None, None)] == [comparison.Cell("natural", 42)]
     own_order = common.make_context(
-        params=None,
-        overrides=["split.class_order=seeded_permutation", "split.order_seed=5", "split.seed=6"],
-        outputs=tmp_path,
-        data_root=None,
-        force=False,
-        no_wait=False,
-        quiet=True,
-        datasets=["synthetic"],
-        methods=list(METHODS),
+        Grid(["synthetic"], list(METHODS)),
+        Settings(
+            overrides=[
+                "split.class_order=seeded_permutation",
+                "split.order_seed=5",
+                "split.seed=6",
+            ],
+            outputs=tmp_path,
+        ),
+        Writing(quiet=True),
     )
     assert [cell for cell, _ in plan(own_order, None, None)] == [comparison.Cell("5", 6)]
 
@@ -476,15 +471,9 @@ def test_several_splits_of_parts_that_no_seed_draws_are_refused(
         {},
     )
     context = common.make_context(
-        params=None,
-        overrides=["train.epochs=1"],
-        outputs=Path("outputs"),
-        data_root=None,
-        force=False,
-        no_wait=False,
-        quiet=True,
-        datasets=["shop"],
-        methods=["finetune", "linear_probe"],
+        Grid(["shop"], ["finetune", "linear_probe"]),
+        Settings(overrides=["train.epochs=1"], outputs=Path("outputs")),
+        Writing(quiet=True),
     )
     with pytest.raises(
         TaamctlError, match="the parts of shop are given: a split seed changes nothing"

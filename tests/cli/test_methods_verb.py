@@ -350,18 +350,11 @@ def test_a_new_method_is_written_tested_run_and_retrained(
 
 
 def test_every_method_at_once(here: Path) -> None:
-    from taamctl.cli.common import OUTPUTS, grid, make_context
+    from taamctl.cli.common import make_context
+    from taamctl.cli.shared_options import Grid, Settings, Writing
+    from taamctl.pipeline.walk import runs
 
     context = make_context(
-        params=None,
-        overrides=None,
-        outputs=OUTPUTS,
-        data_root=None,
-        force=False,
-        no_wait=False,
-        quiet=True,
-        datasets=["synthetic"],
-        methods=["all"],
-        check_methods=True,
+        Grid(["synthetic"], ["all"]), Settings(), Writing(quiet=True), check_methods=True
     )
-    assert [m for _, m, _ in grid(context)] == list(registry.names(PACKAGE))
+    assert [m for _, m, _ in runs(context)] == list(registry.names(PACKAGE))

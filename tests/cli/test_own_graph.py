@@ -15,12 +15,13 @@ from typer.testing import CliRunner
 
 from taamctl.cli import common
 from taamctl.cli.app import app
-from taamctl.cli.verb_split import show_account
+from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.pipeline.split_account import lines as show_account
 from taamctl.store.artefacts import Artefact
 
 SHOP = Path("data/shop.h5")
@@ -64,14 +65,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def context(*overrides: str, datasets: list[str] | None = None) -> Any:
     return common.make_context(
-        params=None,
-        overrides=list(overrides),
-        outputs=Path("outputs"),
-        data_root=None,
-        force=False,
-        no_wait=False,
-        quiet=True,
-        datasets=datasets or ["shop"],
+        Grid(datasets or ["shop"]),
+        Settings(overrides=list(overrides), outputs=Path("outputs")),
+        Writing(quiet=True),
     )
 
 

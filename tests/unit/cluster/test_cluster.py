@@ -28,7 +28,7 @@ import pytest
 from taamctl.stages import precompute, split, train
 
 from taamctl.cli import common
-from taamctl.cli.verb_run import walk_to_eval
+from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.cluster import client as clusters
 from taamctl.cluster import column_blocks, probe, propagate_tasks, train_tasks, unit_result
 from taamctl.core import registry
@@ -38,6 +38,7 @@ from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.types import CSR
 from taamctl.graph.canonical import to_scipy
 from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.pipeline.walk import to_eval as walk_to_eval
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import FILES
 from taamctl.store import atomic_files
@@ -147,16 +148,12 @@ def context(
     force: bool = False,
 ) -> Context:
     made = common.make_context(
-        params=None,
-        overrides=["train.epochs=5", "train.threads=1", f"methods.trapped.folder={told}"],
-        outputs=outputs,
-        data_root=None,
-        force=force,
-        no_wait=False,
-        quiet=True,
-        datasets=["synthetic"],
-        methods=list(methods),
-        seeds=list(seeds),
+        Grid(["synthetic"], list(methods), list(seeds)),
+        Settings(
+            overrides=["train.epochs=5", "train.threads=1", f"methods.trapped.folder={told}"],
+            outputs=outputs,
+        ),
+        Writing(force=force, quiet=True),
         check_methods=True,
     )
     return replace(made, progress=progress or Progress())

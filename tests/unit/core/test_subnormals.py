@@ -23,11 +23,12 @@ from taamctl.bank import add, bank, change, store, verify
 from taamctl.bank.config import from_params
 from taamctl.bank.graph_source import from_dataset
 from taamctl.cli import common
+from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core import subnormals
 from taamctl.models import sweep
 from taamctl.params import params_file, sections
 from taamctl.params.precompute_params import PrecomputeParams
-from taamctl.pipeline import lens_run
+from taamctl.pipeline import lens_run as lens
 from taamctl.runtime import provenance
 from taamctl.store import artefacts, atomic_files
 
@@ -126,16 +127,9 @@ def test_the_threads_of_the_sweep_flush() -> None:
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> Any:
     made = common.make_context(
-        params=None,
-        overrides=OVERRIDES,
-        outputs=tmp_path_factory.mktemp("outputs"),
-        data_root=None,
-        force=True,
-        no_wait=False,
-        quiet=True,
-        datasets=["synthetic"],
-        methods=["taam"],
-        seeds=[1],
+        Grid(["synthetic"], ["taam"], [1]),
+        Settings(overrides=OVERRIDES, outputs=tmp_path_factory.mktemp("outputs")),
+        Writing(force=True, quiet=True),
         check_methods=True,
     )
     split.run(made, "synthetic")
@@ -198,7 +192,7 @@ def propagate_a_unit(context: Any) -> None:
 
 
 def look(context: Any) -> None:
-    lens_run.run(lens_run.Bench(context, "synthetic"), "taam", 1)
+    lens.run(lens.LensInputs(context, "synthetic"), "taam", 1)
 
 
 # (module, function) that computes -> what gets there as a user does

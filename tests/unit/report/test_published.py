@@ -11,7 +11,7 @@ import pytest
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.params.params_file import PACKAGED, read
-from taamctl.pipeline import reproduce
+from taamctl.pipeline import printed_numbers
 from taamctl.report import published, reproduction
 from taamctl.report.published import Printed
 
@@ -25,10 +25,10 @@ def test_every_row_names_a_method_of_ours_parameters_that_exist_and_entries_that
         registry.require("taamctl.methods", row.method)
         read(PACKAGED, row.sets)  # refuses a parameter that is not there
         assert all(n in published.register() for n in row.explain.values())
-        assert {k.partition(".")[0] for k in row.explain} <= set(reproduce.METRICS[target])
+        assert {k.partition(".")[0] for k in row.explain} <= set(printed_numbers.METRICS[target])
         assert {d for d, _ in row.cells} <= set(published.datasets())
         names.add(row.row)
-        reproduce.layout_of(Path("outputs"), row.sets)
+        printed_numbers.layout_of(Path("outputs"), row.sets)
     assert len(names) == len(published.rows(target)), "two rows of one name"
 
 
@@ -102,7 +102,7 @@ def test_unknown_tables_and_cells_are_refused() -> None:
     with pytest.raises(TaamctlError, match="'96.2~0.4' is no cell"):
         published._parse("96.2~0.4")
     with pytest.raises(TaamctlError, match=r"split\.seed=1 changes more than"):
-        reproduce.layout_of(Path("outputs"), ["split.seed=1"])
+        printed_numbers.layout_of(Path("outputs"), ["split.seed=1"])
 
 
 def test_the_register_is_numbered_without_gaps() -> None:
@@ -111,10 +111,10 @@ def test_the_register_is_numbered_without_gaps() -> None:
 
 def test_a_change_borrows_what_it_leaves_as_it_is() -> None:
     root = Path("outputs")
-    plain = reproduce.layout_of(root, ())
-    deep = reproduce.layout_of(root, ["methods.taam.rank=8"])
-    shallow = reproduce.layout_of(root, ["infer.metric=euclid"])
-    both = reproduce.layout_of(root, ["methods.taam.rank=8", "infer.metric=euclid"])
+    plain = printed_numbers.layout_of(root, ())
+    deep = printed_numbers.layout_of(root, ["methods.taam.rank=8"])
+    shallow = printed_numbers.layout_of(root, ["infer.metric=euclid"])
+    both = printed_numbers.layout_of(root, ["methods.taam.rank=8", "infer.metric=euclid"])
     where = {
         name: [layout.file(s, "photo", "taam", 1) for s in ("precompute", "train", "infer")]
         for name, layout in (("plain", plain), ("deep", deep), ("shallow", shallow), ("both", both))
@@ -184,16 +184,18 @@ def test_cells_tables_and_latex() -> None:
 def test_a_printed_af_that_the_legacy_one_meets_is_explained_by_it() -> None:
     row = next(r for r in published.rows("main") if r.row == "Finetuning")
     assert (
-        reproduce._record(row, "photo", "af", 94.7, 0.5, legacy=(36.6, 0.5))["verdict"]
+        printed_numbers._record(row, "photo", "af", 94.7, 0.5, legacy=(36.6, 0.5))["verdict"]
         == "explained"
     )
     assert (
-        reproduce._record(row, "photo", "af", 94.7, 0.5, legacy=(60.0, 0.5))["verdict"]
+        printed_numbers._record(row, "photo", "af", 94.7, 0.5, legacy=(60.0, 0.5))["verdict"]
         == "not reproduced"
     )
     assert (
-        reproduce._record(row, "photo", "af", 38.0, 0.5, legacy=(60.0, 0.5))["verdict"]
+        printed_numbers._record(row, "photo", "af", 38.0, 0.5, legacy=(60.0, 0.5))["verdict"]
         == "reproduced"
     )
-    assert reproduce._record(row, "photo", "af", None, 0.0)["verdict"] == "not defined"
-    assert reproduce._record(row, "photo", "af", None, 0.0, missing=True)["verdict"] == "no data"
+    assert printed_numbers._record(row, "photo", "af", None, 0.0)["verdict"] == "not defined"
+    assert (
+        printed_numbers._record(row, "photo", "af", None, 0.0, missing=True)["verdict"] == "no data"
+    )

@@ -1,0 +1,67 @@
+"""What a failure shows, and the exit code that it ends with."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from taamctl.cli.console import show_error
+from taamctl.cli.progress_bars import end_bars
+from taamctl.core.errors import TaamctlError
+
+BROKEN = 2  # the call or its inputs
+INTERRUPTED = 130
+
+
+def code_of(error: Exception) -> int:
+    """Show a failure and return its exit code; raise what is a fault of ours."""
+    if isinstance(error, TaamctlError):
+        return _failed(error, error.message, error.hint, error.exit_code)
+    if is_broken_pipe(error):
+        return drop_output()
+    if isinstance(error, OSError):
+        where = "input or output failed"
+        if error.filename:
+            where = error.filename
+        message = f"{where}: {error.strerror or error}"
+        code = _failed(error, message, "taamctl --debug ... shows where", BROKEN)
+        drop_output()
+        return code
+    if isinstance(error, MemoryError):
+        hint = "a smaller data set or a smaller train.node_batch needs less"
+        return _failed(error, "out of memory", hint, BROKEN)
+    if hasattr(error, "format_message"):  # the parser refuses the call
+        return _refused(error, error.format_message())
+    raise error
+
+
+def _failed(error: Exception, message: str, hint: str, code: int) -> int:
+    end_bars()
+    if os.environ.get("TAAMCTL_DEBUG"):
+        raise error
+    show_error(message, hint)
+    return code
+
+
+def _refused(error: Exception, message: str) -> int:
+    """Show why the parser refuses a call; of an empty one it has already shown the help."""
+    if type(error).__name__ != "NoArgsIsHelpError":
+        context = getattr(error, "ctx", None)
+        hint = ""
+        if context:
+            hint = f"{context.command_path} --help lists what there is"
+        show_error(message, hint)
+    return BROKEN
+
+
+def is_broken_pipe(error: BaseException | None) -> bool:
+    """Tell whether whoever read our output is gone."""
+    return isinstance(error, OSError) and error.errno == errno.EPIPE
+
+
+def drop_output() -> int:
+    """Send what is still buffered for stdout nowhere: whoever read it is gone, or the disk is
+    full.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0

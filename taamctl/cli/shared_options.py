@@ -1,0 +1,129 @@
+"""Options that verbs share, and groups of them: a dataclass that typer sees as single options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
+from pathlib import Path
+from typing import Annotated, get_type_hints
+
+import typer
+
+Datasets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dataset", help="Data set; repeatable. Default: run.datasets of the parameters."
+    ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option("--method", help="Method; repeatable; all: every one. Default: run.methods."),
+]
+Seeds = Annotated[
+    list[int] | None,
+    typer.Option("--seed", help="Base seed; repeatable. Default: run.seeds.", min=0),
+]
+ParamsFile = Annotated[
+    Path | None,
+    typer.Option("--params", help="Parameter file. Default: ./params.yaml, else the packaged one."),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override one parameter, such as train.lr=0.01."
+    ),
+]
+Outputs = Annotated[Path, typer.Option("--outputs", help="Folder of the artefacts.")]
+DataRoot = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-root", help="Folder with raw data. Default: TAAMCTL_DATA, else the cache."
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", help="Of the methods that have one: release, text, strict_gcil."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Recompute even where nothing changed.")]
+Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")]
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Give up where another process writes the same artefact.")
+]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        metavar="SIZE",
+        help="Most memory of the whole process, such as 2G; what "
+        "does not fit goes to the disk, results are the same.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonOnStdout = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+DatasetName = Annotated[
+    str, typer.Argument(help="Data set, as `taamctl data list` names it.", show_default=False)
+]
+OUTPUTS = Path("outputs")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Data sets, methods and seeds; what is not given is the `run` section's."""
+
+    datasets: Datasets = None
+    methods: Methods = None
+    seeds: Seeds = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the parameters come from and where the artefacts lie."""
+
+    params: ParamsFile = None
+    overrides: Overrides = None
+    outputs: Outputs = OUTPUTS
+
+
+@dataclass(frozen=True)
+class RawSettings(Settings):
+    """The same for a verb that reads raw data."""
+
+    data_root: DataRoot = None
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a verb that makes artefacts goes about it."""
+
+    force: Force = False
+    no_wait: NoWait = False
+    quiet: Quiet = False
+
+
+def flat(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes the fields of its option groups as parameters of their own."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, type[object]] = {}
+    found: dict[str, inspect.Parameter] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        single = {name: parameter}
+        if is_dataclass(kind) and isinstance(kind, type):
+            groups[name] = kind
+            single = dict(inspect.signature(kind).parameters)
+            hints |= get_type_hints(kind, include_extras=True)
+        for key, each in single.items():
+            found[key] = each.replace(kind=each.KEYWORD_ONLY, annotation=hints[key])
+
+    def call(**given: object) -> None:
+        for name, group in groups.items():
+            members = given.keys() & inspect.signature(group).parameters.keys()
+            given[name] = group(**{member: given.pop(member) for member in members})
+        command(**given)
+
+    call.__doc__ = command.__doc__
+    call.__annotations__ = {key: each.annotation for key, each in found.items()}
+    vars(call)["__signature__"] = inspect.Signature(list(found.values()))
+    return call

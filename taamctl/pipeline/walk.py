@@ -1,0 +1,112 @@
+"""Walk the stages: one of them, or all in order, over the data sets, methods and seeds of the
+`run` section.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taamctl.params.run_params import RunParams
+from taamctl.pipeline import split_account
+from taamctl.runtime.job import Context, Outcome
+from taamctl.runtime.layout import PER_SEED
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Run = tuple[str, str, int]  # data set, method, seed
+
+
+def runs(context: Context) -> list[Run]:
+    """Return every (data set, method, seed) of the `run` section, data sets outermost."""
+    run = context.params.section(RunParams)
+    return [(d, m, s) for d in run.datasets for m in run.methods for s in run.seeds]
+
+
+def one_stage(context: Context, stage: str) -> None:
+    """Run one stage, other than the report, for all that the `run` section names."""
+    if stage == "split":
+        split(context)
+        return
+    module = importlib.import_module(f"taamctl.stages.{stage}")
+    whole: Iterable[tuple[object, ...]] = runs(context)
+    if stage not in PER_SEED:
+        whole = [(dataset,) for dataset in context.params.section(RunParams).datasets]
+    for which in whole:
+        module.run(context, *which)
+
+
+def split(context: Context) -> None:
+    """Split every data set, and say what each split has and what it leaves out."""
+    from taamctl.stages import split as stage
+
+    for dataset in context.params.section(RunParams).datasets:
+        for line in split_account.lines(stage.run(context, dataset).path):
+            context.tell(line)
+
+
+def features(context: Context, dataset: str) -> None:
+    """Split and propagate one data set."""
+    from taamctl.stages import precompute
+    from taamctl.stages import split as stage
+
+    stage.run(context, dataset)
+    precompute.run(context, dataset)
+
+
+def to_eval(context: Context, client: Client | None = None) -> None:
+    """Run every stage but the report; what can be refused is refused first.
+
+    Args:
+        client: of the Dask cluster that propagates and trains; None to do so in this process.
+    """
+    from taamctl.stages import train
+
+    train.check(context)
+    split(context)
+    facts: Mapping[Run, dict[str, object]] = {}
+    if client is None:
+        one_stage(context, "precompute")
+    else:
+        facts = _on_cluster(context, client)
+    for which in runs(context):
+        one_run(context, which, facts.get(which))
+
+
+def one_run(
+    context: Context, which: Run, learned: dict[str, object] | None = None
+) -> tuple[Outcome, ...]:
+    """Train, infer and evaluate one run.
+
+    Args:
+        learned: facts on the tasks of it that a cluster has learned.
+    """
+    from taamctl.stages import eval as evaluate
+    from taamctl.stages import infer, train
+
+    return (
+        train.run(context, *which, learned=learned),
+        infer.run(context, *which),
+        evaluate.run(context, *which),
+    )
+
+
+def whole(context: Context, client: Client | None = None) -> Path:
+    """Run every stage and return the report's path."""
+    from taamctl.stages import report
+
+    to_eval(context, client)
+    outcome: Outcome = report.run(context)
+    return outcome.path
+
+
+def _on_cluster(context: Context, client: Client) -> Mapping[Run, dict[str, object]]:
+    """Propagate and learn on a cluster, and return what is to be recorded of the learning."""
+    from taamctl.cluster import propagate_tasks, train_tasks
+
+    for dataset in context.params.section(RunParams).datasets:
+        propagate_tasks.run(client, context, dataset)
+    return train_tasks.learn(client, context, runs(context))
