@@ -1,6 +1,4 @@
-"""Citeseer: scientific papers, citation links, binary bags of words, six fields of computer
-science.
-"""
+"""Citeseer: papers, citation links, binary bags of words, six fields of computer science."""
 
 from __future__ import annotations
 
@@ -19,16 +17,8 @@ _FIRST = f"{_PREFIX}.allx"
 LAYOUTS = (
     *places(
         (
-            "citeseer",
-            "",
-            "CiteSeer/raw",
-            "Citeseer/raw",
-            "citeseer/raw",
-            "Planetoid/CiteSeer/raw",
-            "raw",
-            "citeseer_*",
-            "planetoid",
-            "planetoid/data",
+            *("citeseer", "", "CiteSeer/raw", "Citeseer/raw", "citeseer/raw"),
+            *("Planetoid/CiteSeer/raw", "raw", "citeseer_*", "planetoid", "planetoid/data"),
         ),
         (_FIRST,),
         ("citeseer/citeseer.zip", "citeseer.zip", "planetoid/citeseer.zip"),
@@ -61,10 +51,6 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
     """Return Citeseer with raw (not row-normalised) features; 15 nodes have neither features nor a
     label.
 
-    Args:
-        root: data root; None for the default folder.
-        params: not used.
-
     Returns:
         3,327 nodes, 9,228 directed entries with 124 self-loops; features [N, 3703] CSR float32, all
         values 1.
@@ -80,11 +66,9 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
 
 def _planetoid(first: Source) -> NodeGraph:
     parts = {}
-    for part in PARTS:
+    for part in (*PARTS, INDEX):
         source = first.sibling(f"{_PREFIX}.{part}")
+        load_part = load_index if part == INDEX else load_pickle
         with source.open() as stream:
-            parts[part] = load_pickle(stream, str(source))
-    source = first.sibling(f"{_PREFIX}.{INDEX}")
-    with source.open() as stream:
-        index = load_index(stream, str(source))
-    return assemble("citeseer", parts, index, str(first))
+            parts[part] = load_part(stream, str(source))
+    return assemble("citeseer", parts, parts.pop(INDEX), str(first))

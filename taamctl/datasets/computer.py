@@ -1,6 +1,4 @@
-"""Amazon Computers: goods, bought together, binary bags of words of their reviews, categories of
-goods.
-"""
+"""Amazon Computers: goods, bought together, bags of words of reviews, categories of goods."""
 
 from __future__ import annotations
 
@@ -48,10 +46,6 @@ META = Meta(
 
 def load(root: Path | None, params: None = None) -> NodeGraph:
     """Return Amazon Computers with its edges as stored, each pair in one or both directions.
-
-    Args:
-        root: data root; None for the default folder.
-        params: not used.
 
     Returns:
         13,752 nodes, 287,209 entries (491,722 after symmetrising); features [N, 767] CSR float32,

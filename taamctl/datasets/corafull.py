@@ -35,10 +35,6 @@ META = Meta(
 def load(root: Path | None, params: None = None) -> NodeGraph:
     """Return CoraFull with its edges as stored.
 
-    Args:
-        root: data root; None for the default folder.
-        params: not used.
-
     Returns:
         19,793 nodes, 65,311 entries (126,842 after symmetrising); features [N, 8710] CSR float32 as
         stored.

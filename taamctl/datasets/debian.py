@@ -33,10 +33,6 @@ META = Meta(
 def load(root: Path | None, params: None = None) -> NodeGraph:
     """Return the embedded graph: node = binary package, edge u -> v = u needs v, label = section.
 
-    Args:
-        root: not used.
-        params: not used.
-
     Returns:
         63,320 nodes; features [N, 1024] CSR float32, hashed words of the description, 1 where a
         word is present.

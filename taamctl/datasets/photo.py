@@ -1,6 +1,4 @@
-"""Amazon Photo: goods, bought together, binary bags of words of their reviews, categories of
-goods.
-"""
+"""Amazon Photo: goods, bought together, binary bags of words of reviews, categories of goods."""
 
 from __future__ import annotations
 
@@ -46,10 +44,6 @@ META = Meta(
 
 def load(root: Path | None, params: None = None) -> NodeGraph:
     """Return Amazon Photo with its edges as stored, each pair in one or both directions.
-
-    Args:
-        root: data root; None for the default folder.
-        params: not used.
 
     Returns:
         7,650 nodes, 143,663 entries with 1 self-loop (238,163 after symmetrising); features [N,

@@ -36,10 +36,6 @@ META = Meta(
 def load(root: Path | None, params: None = None) -> NodeGraph:
     """Return ogbn-products with every published pair in both directions.
 
-    Args:
-        root: data root; None for the default folder.
-        params: not used.
-
     Returns:
         2,449,029 nodes, up to 123,718,280 entries; features [N, 100] float32, dense.
     """

@@ -1,6 +1,4 @@
-"""Reddit: posts of September 2014, joined where one user commented on both, word vectors, 41
-communities.
-"""
+"""Reddit: posts of 2014, joined where a user commented on both, word vectors, communities."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ LAYOUTS = places(
     (FILE,),
     ("reddit/reddit.zip", "reddit.zip"),
 )
-RAW = ("reddit_data.npz", "reddit_graph.npz")  # what belongs to a found file, in its folder
+RAW = (FILE, EDGES)  # what belongs to a found file, in its folder
 META = Meta(
     nodes=232_965,
     edges=114_615_892,
@@ -46,10 +44,6 @@ META = Meta(
 def load(root: Path | None, params: None = None) -> NodeGraph:
     """Return Reddit with its edges as stored, which is in both directions and without self-loops.
 
-    Args:
-        root: data root; None for the default folder.
-        params: not used.
-
     Returns:
         232,965 nodes, 114,615,892 entries; features [N, 602] float32, dense.
     """
@@ -60,21 +54,14 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
     labels, label_notes = clean_labels(data["label"], str(source))
     tail, head = _edges(source.sibling(EDGES))
     adjacency, edge_notes = adjacency_from_edges(tail, head, len(labels), "reddit")
-    graph = NodeGraph(
-        "reddit",
-        adjacency,
-        features,
-        labels,
-        default_class_names(META.classes),
-        (*edge_notes, *notes, *label_notes),
-    )
+    notes = (*edge_notes, *notes, *label_notes)
+    names = default_class_names(META.classes)
+    graph = NodeGraph("reddit", adjacency, features, labels, names, notes)
     return check_size(graph, META.nodes, META.features, str(source))
 
 
 def _edges(source: Source) -> tuple[Array, Array]:
-    """Return the row and column ids of a matrix that scipy saved, as coordinates or as
-    compressed rows.
-    """
+    """Return row and column ids of a matrix saved by scipy: coordinates or compressed rows."""
     where = str(source)
     with source.open() as stream:
         arrays = read_arrays(stream, where, ("shape",), ("row", "col", "indices", "indptr"))
@@ -85,6 +72,5 @@ def _edges(source: Source) -> tuple[Array, Array]:
             f"{where}: neither row and col nor indices and indptr; expected a sparse matrix"
         )
     with reading(where):
-        return np.repeat(np.arange(len(arrays["indptr"]) - 1), np.diff(arrays["indptr"])), arrays[
-            "indices"
-        ]
+        lengths = np.diff(arrays["indptr"])
+        return np.repeat(np.arange(len(lengths)), lengths), arrays["indices"]

@@ -66,10 +66,6 @@ META = Meta(
 def load(root: Path | None, params: Params) -> NodeGraph:
     """Return the graph that `params` describe: same arguments, same bytes.
 
-    Args:
-        root: not used.
-        params: preset, homophily, noise, seed.
-
     Returns:
         A graph with every undirected edge stored once, u -> v with u < v; features [N, F] float32,
         dense.
@@ -90,12 +86,7 @@ def load(root: Path | None, params: Params) -> NodeGraph:
 
 
 def features(root: Path | None, params: Params) -> FeatureRows:
-    """Return the features of that graph row by row; no edge is drawn for them.
-
-    Args:
-        root: not used.
-        params: preset, homophily, noise, seed.
-    """
+    """Return the features of that graph row by row; no edge is drawn for them."""
     nodes, _, width, classes = SIZES[params.preset]
     return FeatureRows((nodes, width), lambda: _features(_labels(params), classes, width, params))
 

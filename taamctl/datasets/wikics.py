@@ -1,12 +1,9 @@
-"""WikiCS: articles of Wikipedia on computer science, hyperlinks, mean word vectors, ten branches
-of the field.
-"""
+"""WikiCS: articles on computer science, hyperlinks, mean word vectors, ten branches."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,14 +23,8 @@ from taamctl.runtime.raw_files import locate, places
 FILE = "data.json"
 LAYOUTS = places(
     (
-        "wikics",
-        "WikiCS/raw",
-        "wikics/raw",
-        "raw",
-        "wiki_cs_*",
-        "wiki_cs",
-        "wiki-cs-dataset/dataset",
-        "",
+        *("wikics", "WikiCS/raw", "wikics/raw", "raw"),
+        *("wiki_cs_*", "wiki_cs", "wiki-cs-dataset/dataset", ""),
     ),
     (FILE,),
     ("wikics/wiki_cs.zip", "wiki_cs.zip"),
@@ -58,10 +49,6 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
     """Return WikiCS with every link in both directions, which is how its edges are published and
     counted.
 
-    Args:
-        root: data root; None for the default folder.
-        params: not used.
-
     Returns:
         11,701 nodes, 431,726 entries with some self-loops; features [N, 300] float32, dense.
     """
@@ -71,12 +58,10 @@ def load(root: Path | None, params: None = None) -> NodeGraph:
     return check_size(_graph(data, str(source)), META.nodes, META.features, str(source))
 
 
-def _graph(data: Any, where: str) -> NodeGraph:
-    missing = [
-        key
-        for key in ("features", "labels", "links")
-        if not isinstance(data, dict) or key not in data
-    ]
+def _graph(data: object, where: str) -> NodeGraph:
+    if not isinstance(data, dict):
+        data = {}
+    missing = [key for key in ("features", "labels", "links") if key not in data]
     if missing:
         raise TaamctlError(f"{where}: no key {missing[0]!r}, expected features, labels and links")
     with reading(where):
@@ -85,11 +70,6 @@ def _graph(data: Any, where: str) -> NodeGraph:
         source = np.repeat(np.arange(len(data["links"])), [len(row) for row in data["links"]])
         target = np.array([v for row in data["links"] for v in row], np.int64)
     adjacency, edge_notes = adjacency_from_edges(source, target, len(labels), "wikics")
-    return NodeGraph(
-        "wikics",
-        symmetrise(adjacency),
-        features,
-        labels,
-        default_class_names(META.classes),
-        (*edge_notes, *notes, *label_notes),
-    )
+    notes = (*edge_notes, *notes, *label_notes)
+    names = default_class_names(META.classes)
+    return NodeGraph("wikics", symmetrise(adjacency), features, labels, names, notes)

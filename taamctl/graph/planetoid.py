@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
@@ -22,26 +23,24 @@ from taamctl.graph.raw_values import default_class_names, reading
 PARTS = ("allx", "ally", "tx", "ty", "graph")
 INDEX = "test.index"
 
-# name in the pickle -> where that name lives today
+# names in the pickle, and where each lives today
 _ALLOWED = {
-    ("numpy", "ndarray"): ("numpy", "ndarray"),
-    ("numpy", "dtype"): ("numpy", "dtype"),
-    ("numpy.core.multiarray", "_reconstruct"): ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "_reconstruct"): ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy.core.numeric", "_frombuffer"): ("numpy._core.numeric", "_frombuffer"),
-    ("numpy._core.numeric", "_frombuffer"): ("numpy._core.numeric", "_frombuffer"),
-    ("scipy.sparse.csr", "csr_matrix"): ("scipy.sparse", "csr_matrix"),
-    ("scipy.sparse._csr", "csr_matrix"): ("scipy.sparse", "csr_matrix"),
-    ("collections", "defaultdict"): ("collections", "defaultdict"),
-    ("__builtin__", "list"): ("builtins", "list"),
-    ("builtins", "list"): ("builtins", "list"),
+    ("numpy", "ndarray"): "numpy",
+    ("numpy", "dtype"): "numpy",
+    ("numpy.core.multiarray", "_reconstruct"): "numpy._core.multiarray",
+    ("numpy._core.multiarray", "_reconstruct"): "numpy._core.multiarray",
+    ("numpy.core.numeric", "_frombuffer"): "numpy._core.numeric",
+    ("numpy._core.numeric", "_frombuffer"): "numpy._core.numeric",
+    ("scipy.sparse.csr", "csr_matrix"): "scipy.sparse",
+    ("scipy.sparse._csr", "csr_matrix"): "scipy.sparse",
+    ("collections", "defaultdict"): "collections",
+    ("__builtin__", "list"): "builtins",
+    ("builtins", "list"): "builtins",
 }
 
 
 class _ArrayUnpickler(pickle.Unpickler):
-    """Construct arrays, sparse matrices, lists and defaultdicts; refuse every other name before
-    it is looked up.
-    """
+    """Construct arrays, sparse matrices, lists and defaultdicts; refuse all else unseen."""
 
     def __init__(self, stream: IO[bytes], where: str) -> None:
         super().__init__(stream, encoding="latin1")
@@ -60,15 +59,13 @@ class _ArrayUnpickler(pickle.Unpickler):
 
 
 def allowed(module: str, name: str) -> Any:
-    """Return the object that `module.name` of a pickle stands for, or None where it is not on
-    the list of arrays and lists.
-    """
-    if (module, name) not in _ALLOWED:
+    """Return what `module.name` of a pickle stands for, or None where the list lacks it."""
+    home = _ALLOWED.get((module, name))
+    if home is None:
         return None
-    home, attribute = _ALLOWED[module, name]
-    if home.startswith("numpy._core") and int(np.__version__.partition(".")[0]) < 2:
-        home = home.replace("_core", "core")
-    return getattr(importlib.import_module(home), attribute)
+    if int(np.__version__.partition(".")[0]) < 2:
+        home = home.replace("numpy._core", "numpy.core")
+    return getattr(importlib.import_module(home), name)
 
 
 def load_pickle(stream: IO[bytes], where: str) -> Any:
@@ -112,9 +109,7 @@ def assemble(name: str, parts: dict[str, Any], index: Array, where: str) -> Node
         features = _features(parts["allx"], parts["tx"], ids, nodes)
         lengths = [len(v) for v in parts["graph"].values()]
         source = np.repeat(np.fromiter(parts["graph"], np.int64, len(lengths)), lengths)
-        target = np.array(
-            [v for neighbours in parts["graph"].values() for v in neighbours], np.int64
-        )
+        target = np.array(list(chain(*parts["graph"].values())), np.int64)
         classes = int(parts["ally"].shape[1])
     adjacency, notes = adjacency_from_edges(source, target, nodes, name)
     missing = int((labels < 0).sum())

@@ -123,7 +123,7 @@ def from_arrays(
         edges.target,
         x,
         notes=(f"{where}: {roles.note()}", *notes),
-        by_row=by_row or options.ends == "rows",
+        by_row=by_row,
     )
     return _with_values(raw, arrays, roles, options.ends)
 
@@ -132,7 +132,7 @@ def _with_values(raw: RawGraph, arrays: Arrays, roles: _Roles, ends: str) -> Raw
     """Add labels, names, parts, times and tasks."""
     where, notes = raw.where, raw.notes
     values = {kind: arrays[key] for kind, key in roles.found.items()}
-    by_row = raw.by_row
+    by_row = raw.by_row or ends == "rows"
     if "id" in values:
         values["id"] = np.ravel(values["id"])
         if not by_row:

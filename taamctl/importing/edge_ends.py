@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.importing.node_ids import WHOLE
+from taamctl.importing.node_ids import spelled, whole_numbers
 
-DIGITS = 18  # that every int64 has room for
-Hint = Callable[
-    [Any, Any], str
-]  # sources and targets -> what to do where some of them are no node's name; may be empty
+LARGEST = 10**18  # an int64 has room for all whole numbers below
+SHOWN = 3  # unknown nodes in a message
+# sources and targets -> what to do where some of them are no node's name; may be empty
+Hint = Callable[[Array, Array], str]
 
 
 @dataclass(frozen=True)
 class Names:
-    """The nodes' names, each once.
-
-    Attributes:
-        text: [N] text, in the order of the rows. order: [N] rows in the order of their names.
-    """
+    """The nodes' names, each once: [N] text, in the order of the rows."""
 
     text: Array
-    order: Array
 
     def are_rows(self) -> bool:
         """Tell whether every node is called by its row number."""
-        return bool((self.text == np.arange(len(self.text)).astype(str)).all())
+        return list(self.text) == [str(row) for row in range(len(self.text))]
 
 
-def checked(node_id: Any, n: int, where: str) -> Names:
+def checked(node_id: object, n: int, where: str) -> Names:
     """Return the nodes' names.
 
     Raises:
         TaamctlError: a node without a name, a name that stands twice, not as many names as nodes.
     """
-    ids = _text(node_id)
-    nameless = next(
-        (
-            row
-            for row, v in enumerate(np.asarray(node_id).tolist())
-            if v is None or v != v or not str(v).strip()
-        ),
-        None,
-    )
-    if nameless is not None:
+    import pandas as pd
+
+    values = np.asarray(node_id)
+    ids = pd.Series([spelled(v) for v in values.tolist()], dtype=object)
+    nameless = pd.isna(values) | (ids == "").to_numpy()
+    if nameless.any():
         raise TaamctlError(
-            f"{where}: the node at row {nameless} has no id",
+            f"{where}: the node at row {nameless.argmax()} has no id",
             "every node has one; name it, or drop the row",
         )
     if len(ids) != n:
@@ -59,17 +49,15 @@ def checked(node_id: Any, n: int, where: str) -> Names:
             f"{where}: {len(ids):,} node ids but {n:,} rows of features",
             "every node needs one id and one feature row",
         )
-    order = np.argsort(ids, kind="stable")
-    ranked = ids[order]
-    twice = np.flatnonzero(ranked[1:] == ranked[:-1])
+    twice = ids[ids.duplicated()]
     if len(twice):
-        first, second = order[twice[0]], order[twice[0] + 1]
+        name = min(twice)
+        first, second = np.flatnonzero(ids == name)[:2]
         raise TaamctlError(
-            f"{where}: the node id {str(ranked[twice[0]])!r} stands twice, at rows {first} and "
-            f"{second}",
+            f"{where}: the node id {name!r} stands twice, at rows {first} and {second}",
             "a node has one row; join or drop the second",
         )
-    return Names(ids, order)
+    return Names(ids.to_numpy())
 
 
 def by_name(
@@ -80,22 +68,13 @@ def by_name(
     Raises:
         TaamctlError: an end that is no node's name.
     """
-    texts = (_text(source), _text(target))
-    found, missing = _places(names, texts)
-    if missing[0].any() or missing[1].any():
-        alike = _as_numbers(
-            names.text, *texts
-        )  # 007, 7.0 and 7 are one id where all ids are numbers
-        if alike is not None:
-            found, missing = _places(
-                Names(alike[0], np.argsort(alike[0], kind="stable")), alike[1:]
-            )
-    unknown = sorted(
-        {str(v) for ends, lost in zip(texts, missing, strict=True) for v in ends[lost].tolist()}
-    )
+    coded = [_different(ends) for ends in (source, target)]
+    row_of = _rows_of(names.text.tolist(), {text for _, texts in coded for text in texts})
+    rows = [np.array([row_of.get(t, -1) for t in texts], np.int64)[codes] for codes, texts in coded]
+    unknown = sorted({text for _, texts in coded for text in texts if text not in row_of})
     if unknown:
-        some = ", ".join(repr(u) for u in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        first = int((missing[0] | missing[1]).argmax())
+        some = ", ".join(map(repr, unknown[:SHOWN])) + ", ..." * (len(unknown) > SHOWN)
+        first = int(((rows[0] < 0) | (rows[1] < 0)).argmax())
         better = hint(source, target) if hint is not None else ""
         raise TaamctlError(
             f"{where}: {len(unknown):,} nodes stand in the edges only ({some}; first at edge "
@@ -104,18 +83,30 @@ def by_name(
             or "add their rows to the node table, or leave their edges "
             "out; spell ids alike (--id names their column)",
         )
-    return found[0], found[1]
+    return rows[0], rows[1]
 
 
-def _places(names: Names, texts: Sequence[Array]) -> tuple[list[Array], list[Array]]:
-    """Return the row of every name in some arrays of names, and where there is none."""
-    ranked = names.text[names.order]
-    found, missing = [], []
-    for ends in texts:
-        at = np.searchsorted(ranked, ends).clip(max=len(ranked) - 1)
-        missing.append(ranked[at] != ends)
-        found.append(names.order[at])
-    return found, missing
+def _different(values: Array) -> tuple[Array, list[str]]:
+    """Return every value as a position among the different ones, and those as text."""
+    import pandas as pd
+
+    codes, different = pd.factorize(values, use_na_sentinel=False)
+    return codes, [spelled(v) for v in different.tolist()]
+
+
+def _rows_of(names: list[str], ends: set[str]) -> dict[str, int]:
+    """Return end -> row for ends that are names; 007, 7.0 and 7 are one id where all ids are
+    numbers, and still differ as such.
+    """
+    row_of = {name: row for row, name in enumerate(names)}
+    if ends <= row_of.keys():
+        return row_of
+    numbers, wanted = whole_numbers(names), whole_numbers(ends)
+    if numbers is None or wanted is None or len(set(numbers)) < len(numbers):
+        return row_of
+    row_of_number = {number: row for row, number in enumerate(numbers)}
+    found = zip(ends, wanted, strict=True)
+    return {end: row_of_number[number] for end, number in found if number in row_of_number}
 
 
 def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Array]:
@@ -125,11 +116,12 @@ def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Arr
         TaamctlError: an end that is no whole number from 0 to n - 1.
     """
     if all(ends.dtype.kind in "US" for ends in (source, target)):
-        source, target = _whole_numbers(source, target)
+        source, target = _from_text(source), _from_text(target)
     for ends in (source, target):
-        if ends.dtype.kind not in "iu" and (
-            ends.dtype.kind != "f" or (np.isfinite(ends) & (ends != np.floor(ends))).any()
-        ):
+        whole = ends.dtype.kind in "iu" or (
+            ends.dtype.kind == "f" and not (np.isfinite(ends) & (ends != np.floor(ends))).any()
+        )
+        if not whole:
             raise TaamctlError(
                 f"{where}: edge ids are {ends.dtype}, expected whole numbers",
                 "without node ids edges name rows: 0, 1, ...; --id says which column holds the ids",
@@ -145,42 +137,10 @@ def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Arr
     return source.astype(np.int64), target.astype(np.int64)
 
 
-def _text(values: Any) -> Array:
-    """Return ids as text; whole numbers that were read as floats lose their `.0`."""
-    raw = np.asarray(values)
-    if raw.dtype.kind == "S":
-        raw = np.char.decode(raw, "utf-8", "replace")
-    if raw.dtype.kind == "f" and np.isfinite(raw).all() and (raw == np.floor(raw)).all():
-        raw = raw.astype(np.int64)
-    return (
-        np.array([str(v).strip() for v in raw.tolist()], dtype=np.str_)
-        if len(raw)
-        else np.zeros(0, np.str_)
-    )
-
-
-def _as_numbers(*texts: Array) -> list[Array] | None:
-    """Return ids in the one spelling that whole numbers have; None where one of them is no whole
-    number, or two different ones of the first array become one.
-    """
-    import pandas as pd
-
-    made: list[Array] = []
-    for text in texts:
-        codes, different = pd.factorize(text)
-        found = [WHOLE.fullmatch(str(t).strip()) for t in different.tolist()]
-        if not all(found):
-            return None
-        spelled = np.array([str(int(m[1])) for m in found if m], np.str_)
-        if not made and len(set(spelled.tolist())) < len(spelled):
-            return None
-        made.append(spelled[codes] if len(spelled) else np.zeros(0, np.str_))
-    return made
-
-
-def _whole_numbers(source: Array, target: Array) -> tuple[Array, Array]:
+def _from_text(ends: Array) -> Array:
     """Return ends that are spelled whole numbers as int64; others as they are."""
-    alike = _as_numbers(_text(source), _text(target))
-    if alike is None or max(len(end) for ends in alike for end in ends.tolist()) > DIGITS:
-        return source, target
-    return alike[0].astype(np.int64), alike[1].astype(np.int64)
+    codes, texts = _different(ends)
+    numbers = whole_numbers(texts)
+    if numbers is None or max(map(abs, numbers), default=0) >= LARGEST:
+        return ends
+    return np.array(numbers, np.int64)[codes]

@@ -8,9 +8,9 @@ that make two graphs, neither is taken, but for a column that is called an id (`
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,12 +23,10 @@ EXACT = 1 << 24  # whole numbers up to here are exact in float32
 _LIKE_AN_ID = re.compile(r"(^|[^a-zA-Z])([iI][dD][sx]?|uuid|guid)$|[a-z](I[dD]s?|Idx)$")
 # a whole number as tables spell it; not what int() takes beyond that, such as 1_0
 WHOLE = re.compile(r"([+-]?[0-9]{1,20})(\.0*)?")
-# share of rows that may repeat a value in a column that is still looked at as ids: they are an
-# error to be named
+# share of rows that may repeat a value of an id: such rows are an error to be named
 MOST_TWICE = 0.1
-UNNAMED = re.compile(
-    r"Unnamed: \d+(\.\d+)*|__index_level_\d+__"
-)  # what pandas calls a column without a name, often the row number
+# what pandas calls a column without a name, often the row number
+UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)*|__index_level_\d+__")
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Ends:
     are_rows: bool
 
 
-def ends_of(source: Any, target: Any, n: int) -> Ends:
+def ends_of(source: Array, target: Array, n: int) -> Ends:
     """Return the different ends of edges.
 
     Args:
@@ -54,27 +52,32 @@ def ends_of(source: Any, target: Any, n: int) -> Ends:
     """
     import pandas as pd
 
-    columns = [np.asarray(ends) for ends in (source, target)]
-    joined = np.concatenate(
-        columns
-        if len({c.dtype.kind for c in columns}) == 1
-        else [c.astype(object) for c in columns]
-    )
-    text = frozenset(spelled(v) for v in pd.unique(joined).tolist())
-    whole = [WHOLE.fullmatch(t) for t in text]
-    if not all(whole):
+    different = [v for ends in (source, target) for v in pd.unique(np.asarray(ends)).tolist()]
+    text = frozenset(spelled(v) for v in different)
+    whole = whole_numbers(text)
+    if whole is None:
         return Ends(text, None, False)
-    numbers = frozenset(int(m[1]) for m in whole if m)
+    numbers = frozenset(whole)
     return Ends(text, numbers, bool(numbers) and 0 <= min(numbers) <= max(numbers) < n)
 
 
-def spelled(value: Any) -> str:
+def spelled(value: object) -> str:
     """Return an id as text; a whole number that was read as a float loses its `.0`."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return (
-        value.decode("utf-8", "replace").strip() if isinstance(value, bytes) else str(value).strip()
-    )
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return str(value).strip()
+
+
+def whole_numbers(ids: Iterable[str]) -> list[int] | None:
+    """Return ids as whole numbers, however they are spelled (7, 007, 7.0); None where one is
+    none.
+    """
+    found = [WHOLE.fullmatch(text) for text in ids]
+    if not all(found):
+        return None
+    return [int(m[1]) for m in found if m]
 
 
 def holding(cell: Mapping[str, Array], names: Sequence[str], ends: Ends) -> tuple[str, ...]:
@@ -98,32 +101,22 @@ def twins(cell: Mapping[str, Array], names: Sequence[str], taken: str) -> tuple[
 
 
 def _equal(one: Array, other: Array) -> bool:
-    return (
-        one.dtype.kind in "iuO"
-        and one.dtype == other.dtype
-        and one.shape == other.shape
-        and bool((one == other).all())
-    )
+    return one.dtype.kind in "iuO" and one.dtype == other.dtype and bool(np.array_equal(one, other))
 
 
 def _holds(column: Array, ends: Ends) -> bool:
-    """Tell whether a column has every end among its values, nearly all of which differ; empty
-    cells do not count.
+    """Tell whether a column has every end among its values, nearly all of which differ; cells of
+    numbers may be empty.
     """
     if not _could_name(column, least=len(ends.text)):
         return False
-    if column.dtype.kind in "iuf":
-        known = column[~np.isnan(column)] if column.dtype.kind == "f" else column
-        return ends.numbers is not None and ends.numbers <= {
-            int(v) for v in known.tolist()
-        }  # 007 was read as 7
+    if column.dtype.kind == "f":
+        column = column[~np.isnan(column)]
     text = {spelled(v) for v in column.tolist()}
     if ends.text <= text:
         return True
-    whole = [WHOLE.fullmatch(t) for t in text]
-    if ends.numbers is None or not all(whole):
-        return False
-    return ends.numbers <= {int(m[1]) for m in whole if m}  # 007 and 7 are one id
+    numbers = whole_numbers(text)
+    return ends.numbers is not None and numbers is not None and ends.numbers <= set(numbers)
 
 
 def _could_name(column: Array, least: int = FEW) -> bool:
@@ -132,14 +125,16 @@ def _could_name(column: Array, least: int = FEW) -> bool:
 
     if column.ndim != 1 or column.dtype.kind not in "iufO" or len(column) < least:
         return False
-    if column.dtype.kind == "f":
-        known = column[~np.isnan(column)]
-        if not np.isfinite(known).all() or (known != np.floor(known)).any():
-            return False
+    if column.dtype.kind == "f" and not _are_whole(column[~np.isnan(column)]):
+        return False
     try:
         return bool(pd.Series(column).nunique() >= (1 - MOST_TWICE) * len(column))
     except TypeError:  # cells that are lists or mappings
         return False
+
+
+def _are_whole(values: Array) -> bool:
+    return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
 
 
 def id_column(
@@ -158,42 +153,59 @@ def id_column(
         by_name: ends are names, as the user said.
 
     Raises:
-        TaamctlError: two columns hold every end; or one does, and the ends can be row numbers as
-            well.
+        TaamctlError: two columns hold every end, and not just one of them is called like an id; or
+            one column does, and the ends can be row numbers as well.
     """
     found = holding(cell, names, ends)
-    others = [name for name in found if not _same_as_rows(cell[name])]
-    if ends.are_rows and not others:
-        return (found[0], "its values are the row numbers") if found else ("", "")
     if not found:
         return "", ""
-    sure = by_name or not ends.are_rows or any(_LIKE_AN_ID.search(name) for name in others)
+    others = _not_counting(cell, found)
+    if not others:
+        return found[0], "its values are the row numbers"
+    usual = [name for name in others if _LIKE_AN_ID.search(name)]
+    sure = by_name or not ends.are_rows or len(usual) > 0
+    best = usual or others
+    if sure and len(best) == 1:
+        return best[0], _why_taken(others)
     if not sure and len(cell[found[0]]) < FEW:
         return "", ""
-    if len(others) == 1 and sure:
-        return others[0], "the only column that holds every end of the edges"
+    raise _unclear(others, usual, ends, where)
+
+
+def _why_taken(others: Sequence[str]) -> str:
+    if len(others) == 1:
+        return "the only column that holds every end of the edges"
+    return f"the only one called like an id of {_listed(others)}, which hold every end"
+
+
+def _unclear(others: Sequence[str], usual: Sequence[str], ends: Ends, where: str) -> TaamctlError:
+    """Return the question which of `others` is the id; `usual` of them are called like one."""
     rows = ", or --ends rows: edges count the rows from 0" if ends.are_rows else ""
-    held = " and ".join(repr(name) for name in others)
-    if len(others) > 1:
-        raise TaamctlError(
-            f"{where}: no column has a usual name of an id, and {held} each hold every end of the "
-            "edges",
-            "say which one names the nodes: "
-            f"{' or '.join(f'--id {quoted(n)}' for n in others)}{rows}",
+    ways = " or ".join(f"--id {quoted(name)}" for name in others) + rows
+    if len(others) == 1:
+        return TaamctlError(
+            f"{where}: the ends of the edges can be the values of {others[0]!r} or row numbers, "
+            "and that makes two graphs",
+            f"say which: {ways}",
         )
-    raise TaamctlError(
-        f"{where}: the ends of the edges can be the values of {held} or row numbers, and that "
-        "makes two graphs",
-        f"say which: --id {quoted(others[0])}{rows}",
+    called = "more than one column has" if usual else "no column has"
+    return TaamctlError(
+        f"{where}: {called} a usual name of an id, and {_listed(others)} each hold every end of "
+        "the edges",
+        f"say which one names the nodes: {ways}",
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(map(repr, names))
 
 
 def refuse_rivals(
     cell: Mapping[str, Array],
     taken: str,
     names: Sequence[str],
-    source: Any,
-    target: Any,
+    source: Array,
+    target: Array,
     where: str,
 ) -> None:
     """Refuse an id column, taken for its name, where another column names every end of the edges
@@ -205,24 +217,23 @@ def refuse_rivals(
     Raises:
         TaamctlError: there is such a column.
     """
-    rivals = [name for name in names if _could_name(cell[name]) and not _same_as_rows(cell[name])]
-    some = ends_of(
-        source[:SOME], target[:SOME], len(cell[taken])
-    )  # of millions of edges, these rule out nearly every column
-    rivals = [name for name in rivals if _holds(cell[name], some)]
-    if not rivals:
-        return
-    ends = ends_of(source, target, len(cell[taken]))
+    rivals = _not_counting(cell, [name for name in names if _could_name(cell[name])])
+    for looked_at in (slice(SOME), slice(None)):  # a few edges rule out nearly every column
+        ends = ends_of(source[looked_at], target[looked_at], len(cell[taken]))
+        rivals = [name for name in rivals if _holds(cell[name], ends)]
+        if not rivals:
+            return
     found = [name for name in holding(cell, rivals, ends) if not _equal(cell[name], cell[taken])]
     if not found:
         return
     if not _holds(cell[taken], ends):
+        s = "s" * (len(found) == 1)
         raise TaamctlError(
             f"{where}: {taken!r} is called like an id, but lacks ends of the edges that "
-            f"{' and '.join(map(repr, found))} hold{'s' if len(found) == 1 else ''}",
-            _instead(found, taken),
+            f"{_listed(found)} hold{s}",
+            f"{_instead(found, taken)}: {_listed(found)} name{s} every end of the edges",
         )
-    if any(_same_as_rows(cell[taken], first) for first in (0, 1)):
+    if _same_as_rows(cell[taken]) or _same_as_rows(cell[taken], first=1):
         raise TaamctlError(
             f"{where}: {taken!r} counts the rows, and {found[0]!r} names every end of the edges "
             "too: that makes two graphs",
@@ -231,30 +242,25 @@ def refuse_rivals(
 
 
 def _instead(found: Sequence[str], taken: str) -> str:
-    """Return the options that take another column for the ids, and leave out the one that is
-    called so.
-    """
-    ways = [
-        f"--id {quoted(name)}"
-        + "".join(f" --ignore {quoted(other)}" for other in (taken, *found) if other != name)
-        for name in found
-    ]
-    return (
-        f"{' or '.join(ways)}: {' and '.join(map(repr, found))} "
-        f"name{'s' if len(found) == 1 else ''} every end of the edges"
-    )
+    """Return the options that take another column for the ids, and leave out all others."""
+    ways = []
+    for name in found:
+        ignored = [f" --ignore {quoted(other)}" for other in (taken, *found) if other != name]
+        ways.append(f"--id {quoted(name)}{''.join(ignored)}")
+    return " or ".join(ways)
+
+
+def _not_counting(cell: Mapping[str, Array], names: Sequence[str]) -> list[str]:
+    return [name for name in names if not _same_as_rows(cell[name])]
 
 
 def _same_as_rows(column: Array, first: int = 0) -> bool:
-    if column.dtype.kind in "iu":
-        return bool(np.array_equal(column, np.arange(first, first + len(column))))
-    return [spelled(v) for v in column.tolist()] == [
-        str(row) for row in range(first, first + len(column))
-    ]
+    rows = range(first, first + len(column))
+    return [spelled(v) for v in column.tolist()] == [str(row) for row in rows]
 
 
 def rows_or_ids(
-    ids: Any, source: Any, target: Any, chosen: str, where: str, key: str
+    ids: Array, source: Array, target: Array, chosen: str, where: str, key: str
 ) -> tuple[bool, str]:
     """Tell whether ends beside an array of the nodes' names are row numbers, and what to say of it.
 
@@ -267,38 +273,42 @@ def rows_or_ids(
     """
     if chosen:
         return chosen == "rows", ""
-    names = [spelled(v) for v in np.asarray(ids).ravel().tolist()]
-    ends = ends_of(np.asarray(source).ravel(), np.asarray(target).ravel(), len(names))
-    if not ends.are_rows or (
-        np.asarray(source).dtype.kind in "USO" and ends.text <= set(names)
-    ):  # numbers kept as text are names
+    source, target = np.ravel(source), np.ravel(target)
+    names = [spelled(v) for v in np.ravel(ids).tolist()]
+    ends = ends_of(source, target, len(names))
+    kept_as_text = source.dtype.kind in "USO" and ends.text <= set(names)
+    if ends.numbers is None or not ends.are_rows or kept_as_text:
         return False, ""
-    row_of = {name: row for row, name in enumerate(names)}
-    if not ends.text <= row_of.keys():
+    row_of = _rows_by_number(names)
+    if not ends.numbers <= row_of.keys():
         return True, f"{where}: the ends of the edges are row numbers; {key!r} names the nodes"
-    moved = next((end for end in sorted(ends.text, key=float) if row_of[end] != float(end)), None)
+    moved = next((end for end in sorted(ends.numbers) if row_of[end] != end), None)
     if moved is None:
         return True, ""
+    row = row_of[moved]
     raise TaamctlError(
-        f"{where}: an edge to {moved} can mean row {moved}, or the node that {key!r} calls {moved} "
-        f"(row {row_of[moved]}): that makes two graphs",
+        f"{where}: an edge to {moved} can mean row {moved}, or the node that {key!r} calls "
+        f"{names[row]} (row {row}): that makes two graphs",
         "say which: --ends rows, or --ends ids",
     )
 
 
-def hint_of_rows(source: Any, target: Any, n: int) -> str:
+def _rows_by_number(names: Sequence[str]) -> dict[int, int]:
+    """Return number -> row for names that are whole numbers, however they are spelled."""
+    found = enumerate(WHOLE.fullmatch(name) for name in names)
+    return {int(m[1]): row for row, m in found if m}
+
+
+def hint_of_rows(source: Array, target: Array, n: int) -> str:
     """Return what to do where ends are no nodes' ids but can be row numbers; else an empty text."""
-    possible = ends_of(source, target, n).are_rows
-    return (
-        "--ends rows, where edges count the rows from 0; else spell ids alike in both files"
-        if possible
-        else ""
-    )
+    if not ends_of(source, target, n).are_rows:
+        return ""
+    return "--ends rows, where edges count the rows from 0; else spell ids alike in both files"
 
 
-def usable_names(ids: Any, n: int) -> bool:
+def usable_names(ids: Array, n: int) -> bool:
     """Tell whether an array can name N nodes: one name each, none empty, none twice."""
-    names = [spelled(v) for v in np.asarray(ids).ravel().tolist() if v is not None and v == v]
+    names = [spelled(v) for v in np.ravel(ids).tolist() if v is not None and v == v]
     return len(names) == n and len(set(names)) == n and all(names)
 
 
@@ -310,11 +320,10 @@ def numbers_of_rows(cell: Mapping[str, Array], names: Sequence[str]) -> tuple[st
 
 
 def _numbers_nodes(column: Array) -> bool:
-    whole = _different_whole(column)
-    if whole is None or whole.max() - whole.min() != len(whole) - 1:
+    if not _differ(column):
         return False
-    ordered = bool((whole == np.arange(1, len(whole) + 1)).all())
-    return bool(whole.min() == 0) or ordered
+    rows = np.arange(len(column))
+    return np.array_equal(column, rows + 1) or np.array_equal(np.sort(column), rows)
 
 
 def like_ids(cell: Mapping[str, Array], names: Sequence[str], where: str) -> list[str]:
@@ -324,16 +333,13 @@ def like_ids(cell: Mapping[str, Array], names: Sequence[str], where: str) -> lis
     notes = []
     for name in names:
         column = cell[name]
-        if _different_whole(column) is not None:
+        if _differ(column):
             notes.append(
                 f"{where}: warning: {name!r} holds a different whole number for every node: is it "
                 f"an id? It is taken as a feature; --ignore {quoted(name)} leaves it out"
             )
-        if (
-            column.dtype.kind in "iu"
-            and column.size
-            and max(-int(column.min()), int(column.max())) > EXACT
-        ):
+        whole = column.dtype.kind in "iu" and column.size
+        if whole and max(-int(column.min()), int(column.max())) > EXACT:
             notes.append(
                 f"{where}: warning: {name!r} holds whole numbers above {EXACT:,}, whose last "
                 "digits float32 cannot hold"
@@ -341,21 +347,15 @@ def like_ids(cell: Mapping[str, Array], names: Sequence[str], where: str) -> lis
     return notes
 
 
-def _different_whole(column: Array) -> Array | None:
-    """Return a column as whole numbers where it holds a different one for every node, and there
-    are enough of them.
+def _differ(column: Array) -> bool:
+    """Tell whether a column holds a different whole number for every node, of which there are
+    enough.
     """
     if column.ndim != 1 or column.dtype.kind not in "iuf" or len(column) < FEW:
-        return None
-    if column.dtype.kind == "f" and not (
-        np.isfinite(column).all() and (column == np.floor(column)).all()
-    ):
-        return None
-    return column if len(np.unique(column)) == len(column) else None
+        return False
+    return _are_whole(column) and len(np.unique(column)) == len(column)
 
 
 def quoted(name: str) -> str:
     """Return a name as a shell takes it."""
-    import shlex
-
     return shlex.quote(name)

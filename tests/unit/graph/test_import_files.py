@@ -628,7 +628,7 @@ class Runs:
         (lambda _: torch.nn.Linear(1, 1), r"torch\.nn\.modules\.linear\.Linear"),
         (lambda _: np.load, r"numpy\.load"),
         (lambda _: Path("x"), r"pathlib\.\w+"),
-        (lambda _: importers.read, r"taamctl\.graph\.importers\.read"),
+        (lambda _: importers.read, r"taamctl\.importing\.importers\.read"),
         (lambda _: torch.load, r"torch\.serialization\.load"),
         (lambda _: collections.Counter("ab"), r"collections\.Counter"),
     ],

@@ -5,6 +5,7 @@ an array is called.
 from __future__ import annotations
 
 import importlib.util
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import torch
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.graph.canonical import to_scipy
-from taamctl.importing import importers
+from taamctl.importing import edge_ends, importers
 from taamctl.importing.options import ImportOptions
 
 N = 40
@@ -303,17 +304,67 @@ def test_rows_are_taken_where_the_user_says_so(tmp_path: Path) -> None:
 def test_two_columns_that_could_be_the_id_are_asked_about(tmp_path: Path) -> None:
     made = Made(8)
     paths = made.table(
-        tmp_path, made.columns({"user_id": made.order, "seat_no": made.order[::-1]}), made.edges
+        tmp_path, made.columns({"desk_no": made.order, "seat_no": made.order[::-1]}), made.edges
     )
     with pytest.raises(
-        TaamctlError, match="'user_id' and 'seat_no' each hold every end of the edges"
+        TaamctlError, match="'desk_no' and 'seat_no' each hold every end of the edges"
     ) as error:
         read(paths)
-    assert "--id user_id or --id seat_no" in error.value.hint
-    graph = read(paths, id="user_id")
+    assert "--id desk_no or --id seat_no" in error.value.hint
+    graph = read(paths, id="desk_no")
     assert joined(graph) == made.joined and graph.num_features == 2, (
         "the other one counts the nodes: no feature"
     )
+
+
+def test_of_two_columns_the_one_that_is_called_like_an_id_is_taken(tmp_path: Path) -> None:
+    made = Made(34)
+    columns = made.columns({"rank": made.order[::-1], "paper_id": made.order})
+    graph = read(made.table(tmp_path, columns, made.edges))
+    assert joined(graph) == made.joined
+    assert any(
+        "'paper_id' is taken for the nodes' id: the only one called like an id of 'rank' and "
+        "'paper_id'" in note
+        for note in graph.notes
+    )
+    columns = made.columns({"user_id": made.order[::-1], "paper_id": made.order})
+    with pytest.raises(TaamctlError, match="more than one column has a usual name of an id"):
+        read(made.table(tmp_path, columns, made.edges))
+
+
+@pytest.mark.parametrize("spelling", ["{:03d}", "{}.0"])
+def test_padded_names_beside_ends_that_are_numbers_are_asked_about(
+    spelling: str, tmp_path: Path
+) -> None:
+    made = Made(35)
+    names = np.array([spelling.format(k) for k in made.order])
+    arrays = {"x": made.x[made.order], "y": made.y[made.order], "id": names}
+    np.savez(tmp_path / "rows.npz", edge_index=made.by_row(), **arrays)
+    np.savez(tmp_path / "ids.npz", edge_index=made.edges.T, **arrays)
+    for name in ("rows", "ids"):
+        with pytest.raises(TaamctlError, match="that makes two graphs") as error:
+            read([tmp_path / f"{name}.npz"])
+        assert error.value.hint == "say which: --ends rows, or --ends ids"
+        assert joined(read([tmp_path / f"{name}.npz"], ends=name)) == made.joined
+
+
+def test_text_ends_of_a_graph_without_edges_are_read(tmp_path: Path) -> None:
+    made = Made(36)
+    no_edges = np.zeros((2, 0), np.str_)
+    np.savez(tmp_path / "g.npz", x=made.x, y=made.y, edge_index=no_edges)
+    assert read([tmp_path / "g.npz"]).adjacency.nnz == 0
+
+
+def test_one_long_name_takes_no_room_for_all_others(tmp_path: Path) -> None:
+    names = np.array([f"n{k}" for k in range(20_000)], object)
+    names[7] = "x" * 100_000
+    tracemalloc.start()
+    found = edge_ends.checked(names, len(names), "g")
+    source, target = edge_ends.by_name(names, names[::-1], found, "g", None)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert source.tolist() == list(range(20_000)) == target.tolist()[::-1]
+    assert peak < 100 << 20, "as fixed-width text it is 8 GB"
 
 
 def test_an_index_is_never_preferred_to_a_column_with_a_name(tmp_path: Path) -> None:
