@@ -6,15 +6,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from taamctl.audit import checks
-from taamctl.audit.checks import Check
+from taamctl.audit.checks import BASIS, Check, judged
 from taamctl.audit.isolated import TrainingRun
-from taamctl.audit.perturb import KINDS
 from taamctl.audit.variants import Case, Run, Variant, changed
 from taamctl.core import registry, subnormals
 from taamctl.core.data_set import data_set
@@ -33,7 +30,7 @@ CHANGES = {
     "edges": "the edges that touch other nodes",
     "labels": "val and test labels",
 }
-BASIS = "what it builds on is wrong"
+OTHER_CODE = "is not what {stage} gives now (other code, versions or machine"
 
 
 @subnormals.flushed()  # as the stages whose artefacts it looks at
@@ -53,30 +50,25 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
     source = data_set(dataset)
     own = context.params.plugin("datasets", dataset, source.meta.params)
     layout = context.layout
-    if not layout.file("split", dataset).is_file():
+    params = context.params.section(SplitParams)
+    file = layout.file("split", dataset)
+    command = layout.command("split", dataset)
+    if not file.is_file():
         split.run(context, dataset)
-    with Artefact(layout.file("split", dataset), "split", layout.command("split", dataset)) as made:
-        wanted = {
-            "dataset": canonical(own),
-            "split": canonical(context.params.section(SplitParams)),
-        }
-        _require_same(made, wanted, layout.command("split", dataset))
-        arrays, graph_sha256 = checks.read_split(made), made.attribute("graph_sha256")
+    with Artefact(file, "split", command) as stored:
+        _require_same(stored, {"dataset": canonical(own), "split": canonical(params)}, command)
+        arrays = checks.read_split(stored)
+        graph_sha256 = stored.attribute("graph_sha256")
     raw = source.load(context.data_root, own)
     if content_hash(raw) != graph_sha256:
         raise TaamctlError(
-            f"the raw data of {dataset} is not what {layout.file('split', dataset)} was made from",
-            f"run {layout.command('split', dataset)} again",
+            f"the raw data of {dataset} is not what {file} was made from", f"run {command} again"
         )
     with tempfile.TemporaryDirectory(dir=layout.root, prefix=".audit-") as temporary:
         case = Case(context, dataset, source, raw, arrays, Path(temporary).resolve())
-        found = checks.structure(
-            arrays,
-            raw,
-            case.used(raw),
-            source.meta.unlabelled_as,
-            as_given=context.params.section(SplitParams).parts == "as_given",
-        )
+        as_given = params.parts == "as_given"
+        unlabelled_as = source.meta.unlabelled_as
+        found = checks.structure(arrays, raw, case.used(raw), unlabelled_as, as_given=as_given)
         if not _failed(found):
             found.append(checks.duplicates(arrays, raw))
             if not layout.file("precompute", dataset).is_file():
@@ -87,36 +79,39 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
         return [*found, *_Trial(case, runs).checks()]
 
 
-def _failed(found: Sequence[Check]) -> bool:
-    return any(c.verdict == "failed" for c in found)
+def _failed(found: Iterable[Check]) -> bool:
+    return any(check.verdict == "failed" for check in found)
 
 
-def _require_same(made: Artefact, wanted: Any, command: str) -> None:
+def _require_same(stored: Artefact, wanted: dict[str, object], command: str) -> None:
     """Refuse an artefact of other parameters: the audit would speak of something else."""
-    now, then = json.loads(canonical_json(wanted)), made.params
-    if now != then:
-        flat = [
-            {f"{k}.{n}": v for k, s in tree.items() if isinstance(s, dict) for n, v in s.items()}
-            | {k: v for k, v in tree.items() if not isinstance(v, dict)}
-            for tree in (now, then)
-        ]
-        what = [
-            f"{k} {flat[1].get(k)} (now {flat[0].get(k)})"
-            for k in sorted({*flat[0], *flat[1]})
-            if flat[0].get(k) != flat[1].get(k)
-        ]
-        raise TaamctlError(
-            f"{made.path} was made with {', '.join(what)}",
-            f"make it again with these parameters ({command}), or audit in another folder with "
-            "--outputs",
-        )
+    tree = json.loads(canonical_json(wanted))
+    if tree == stored.params:
+        return
+    now, then = _flat(tree), _flat(stored.params)
+    keys = [key for key in sorted({*now, *then}) if now.get(key) != then.get(key)]
+    what = ", ".join(f"{key} {then.get(key)} (now {now.get(key)})" for key in keys)
+    raise TaamctlError(
+        f"{stored.path} was made with {what}",
+        f"make it again with these parameters ({command}), or audit in another folder with "
+        "--outputs",
+    )
+
+
+def _flat(tree: dict[str, object]) -> dict[str, object]:
+    """Return the values of a tree of parameters by `section.key`."""
+    flat: dict[str, object] = {}
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{key}": inner for key, inner in value.items()}
+        else:
+            flat[name] = value
+    return flat
 
 
 def _features(case: Case) -> Check:
-    params, command = (
-        case.context.params.section(PrecomputeParams),
-        case.context.layout.command("precompute", case.dataset),
-    )
+    params = case.context.params.section(PrecomputeParams)
+    command = case.context.layout.command("precompute", case.dataset)
     norm = params.resolved_norm(case.source.meta.feature_norm)
     with Artefact(case.stored("precompute"), "precompute", command) as stored:
         _require_same(stored, {**canonical(params), "feature_norm": norm}, command)
@@ -125,7 +120,6 @@ def _features(case: Case) -> Check:
         )
 
 
-@dataclass
 class _Trial:
     """Train in every variant, and compare.
 
@@ -136,33 +130,30 @@ class _Trial:
         suspects: (run, change) -> the train.h5 that differs from the reference.
     """
 
-    case: Case
-    runs: Sequence[Run]
-    reference: dict[Run, Path] = field(default_factory=dict)
-    fresh: set[Run] = field(default_factory=set)
-    opened: dict[Run, list[str]] = field(default_factory=dict)
-    suspects: dict[tuple[Run, str], Path] = field(default_factory=dict)
-    kept: int = 0
+    def __init__(self, case: Case, runs: Sequence[Run]) -> None:
+        self.case, self.runs = case, runs
+        self.reference: dict[Run, Path] = {}
+        self.fresh: set[Run] = set()
+        self.opened: dict[Run, list[str]] = {run: [] for run in runs}
+        self.suspects: dict[tuple[Run, str], Path] = {}
+        self.moved = 0
 
     def checks(self) -> list[Check]:
         """Return the checks of all variants."""
         found = self._references()
-        for kind in KINDS:
-            self._say(f"perturbing {CHANGES[kind]}")
+        for kind, change in CHANGES.items():
+            self._tell(f"perturbing {change}")
             with self.case.perturbed(kind) as variant:
-                first = self._compare_features(variant, kind)
-                found.append(first)
-                if first.verdict == "failed":
-                    found += [
-                        Check("train", f"{self._label(run)}: {kind}", "not run", BASIS)
-                        for run in self.reference
-                    ]
+                found.append(self._compare_features(variant, kind))
+                if _failed(found[-1:]):
+                    subjects = (f"{self._label(run)}: {kind}" for run in self.reference)
+                    found += [Check("train", subject, "not run", BASIS) for subject in subjects]
                 else:
                     found += self._compare_training(variant, kind)
         found = self._judged(found)
         return [*found, *(self._reads(run) for run in self.runs if run in self.reference)]
 
-    def _say(self, text: str) -> None:
+    def _tell(self, text: str) -> None:
         self.case.context.tell(f"audit {self.case.dataset}: {text}")
 
     def _label(self, run: Run) -> str:
@@ -170,28 +161,24 @@ class _Trial:
 
     def _references(self) -> list[Check]:
         """Find or train what runs are compared with, and return the checks of their budgets."""
-        for run in self.runs:
-            at = self.case.context.layout.file("train", self.case.dataset, *run)
-            if self._is_asked_for(at, run):
-                self.reference[run] = at
+        layout = self.case.context.layout
+        stored = {run: layout.file("train", self.case.dataset, *run) for run in self.runs}
+        self.reference = {run: file for run, file in stored.items() if self._is_same(file, run)}
         wanted = [run for run in self.runs if run not in self.reference]
-        found = []
-        if wanted:
-            self._say("training on the data as it is")
-            with self.case.plain("plain", computed=False) as variant:
-                for run, told in self.case.train(variant, wanted).items():
-                    if told.kind == "OverBudget":
-                        found.append(Check("budget", self._label(run), "failed", told.error))
-                        continue
-                    if told.error:
-                        raise TaamctlError(
-                            f"{self._label(run)} cannot be trained: {told.error}", told.hint
-                        )
-                    self.fresh.add(run)
-                    self._note_opened(run, told)
-                    self.reference[run] = self._keep(variant, run)
+        results, files = self._train_plain(wanted, "training on the data as it is")
+        self.reference |= files
+        self.fresh = set(files)
+        over = []
+        for run, result in results.items():
+            if result.kind == "OverBudget":
+                over.append(Check("budget", self._label(run), "failed", result.error))
+            elif result.error:
+                raise TaamctlError(
+                    f"{self._label(run)} cannot be trained: {result.error}", result.hint
+                )
+            self.opened[run] += result.opened
         return [
-            *found,
+            *over,
             *(
                 Check("budget", self._label(run), "ok", _budget(self.reference[run]))
                 for run in self.runs
@@ -199,163 +186,143 @@ class _Trial:
             ),
         ]
 
-    def _is_asked_for(self, at: Path, run: Run) -> bool:
+    def _is_same(self, file: Path, run: Run) -> bool:
         """Tell whether a train.h5 is there and was made with these parameters, on whatever
         device.
         """
-        if not at.is_file():
+        if not file.is_file():
             return False
-        params, method = self.case.context.params, registry.load("taamctl.methods", run[0])
-        train = canonical(params.section(TrainParams))
-        wanted = {
-            "train": train,
-            "method": canonical(params.plugin("methods", run[0], method.Params)),
-            "seed": run[1],
-        }
-        with Artefact(
-            at, "train", self.case.context.layout.command("train", self.case.dataset, *run)
-        ) as stored:
+        context, (name, seed) = self.case.context, run
+        method = registry.load("taamctl.methods", name)
+        train = canonical(context.params.section(TrainParams))
+        own = canonical(context.params.plugin("methods", name, method.Params))
+        wanted = json.loads(canonical_json({"train": train, "method": own, "seed": seed}))
+        command = context.layout.command("train", self.case.dataset, *run)
+        with Artefact(file, "train", command) as stored:
             then = stored.params
         if train["device"] == "auto":
             then["train"]["device"] = "auto"
-        if then != json.loads(canonical_json(wanted)):
-            self._say(f"{at} has other parameters: training anew")
-            return False
-        return True
+        if then != wanted:
+            self._tell(f"{file} has other parameters: training anew")
+        return bool(then == wanted)
+
+    def _train_plain(
+        self, runs: Sequence[Run], text: str
+    ) -> tuple[dict[Run, TrainingRun], dict[Run, Path]]:
+        """Train on the data as it is; return how it went, and the train.h5 of what came to its
+        end.
+        """
+        if not runs:
+            return {}, {}
+        self._tell(text)
+        with self.case.plain("plain", computed=False) as variant:
+            results = self.case.train(variant, runs)
+            done = [run for run, result in results.items() if not result.error]
+            return results, {run: self._keep(variant, run) for run in done}
 
     def _keep(self, variant: Variant, run: Run) -> Path:
         """Move a train.h5 out of its variant, which goes away."""
-        self.kept += 1
-        return variant.layout.file("train", self.case.dataset, *run).rename(
-            self.case.temporary / f"train-{self.kept}.h5"
-        )
-
-    def _note_opened(self, run: Run, told: TrainingRun) -> None:
-        self.opened.setdefault(run, []).extend(told.opened)
+        self.moved += 1
+        target = self.case.temporary / f"train-{self.moved}.h5"
+        return variant.layout.file("train", self.case.dataset, *run).rename(target)
 
     def _compare_features(self, variant: Variant, kind: str) -> Check:
         """Compare the train groups of a perturbed variant's features with the stored ones."""
-        subject, stored = f"{self.case.dataset}: {kind}", self.case.stored("precompute")
-        made = variant.layout.file("precompute", self.case.dataset)
-        moved = changed(stored, made, "train")
-        others = len(changed(stored, made, "val")) + len(changed(stored, made, "test"))
+        what = ("precompute", f"{self.case.dataset}: {kind}")
+        stored = self.case.stored("precompute")
+        computed = variant.layout.file("precompute", self.case.dataset)
+        moved = changed(stored, computed, "train")
         if not moved:
-            return Check(
-                "precompute",
-                subject,
-                "ok" if others else "warning",
-                f"train groups equal byte for byte after {variant.perturbed:,} changes"
-                + (
-                    f" ({others} arrays of val and test differ)"
-                    if others
-                    else ", but neither do val and test differ"
-                ),
-            )
+            equal = f"train groups equal byte for byte after {variant.perturbed:,} changes"
+            others = sum(len(changed(stored, computed, part)) for part in ("val", "test"))
+            if not others:
+                return Check(*what, "warning", f"{equal}, but neither do val and test differ")
+            return Check(*what, "ok", f"{equal} ({others} arrays of val and test differ)")
+        culprit = _changes(moved, kind)
         with self.case.plain("again", computed=True) as plain:
             if changed(stored, plain.layout.file("precompute", self.case.dataset), "train"):
                 command = self.case.context.layout.command("precompute", self.case.dataset)
-                return Check(
-                    "precompute",
-                    subject,
-                    "failed",
-                    f"{stored} is not what precompute gives now (other code, versions or "
-                    f"machine): make it again with {command} --force",
-                )
-        return Check(
-            "precompute",
-            subject,
-            "failed",
-            f"{moved[0]} changes when {CHANGES[kind]} change; {len(moved)} arrays in all",
-        )
+                other = OTHER_CODE.format(stage="precompute")
+                culprit = f"{stored} {other}): make it again with {command} --force"
+        return Check(*what, "failed", culprit)
 
     def _compare_training(self, variant: Variant, kind: str) -> list[Check]:
         """Train in a perturbed variant; a difference is judged later, against training anew."""
         found = []
-        for run, told in self.case.train(variant, list(self.reference), self.reference).items():
-            self._note_opened(run, told)
-            subject = f"{self._label(run)}: {kind}"
-            if told.error:
-                found.append(
-                    Check(
-                        "train",
-                        subject,
-                        "failed",
-                        f"training stops when {CHANGES[kind]} change: {told.error}",
-                    )
-                )
-                continue
-            made = variant.layout.file("train", self.case.dataset, *run)
-            if provenance.sha256(made) != provenance.sha256(self.reference[run]):
+        results = self.case.train(variant, list(self.reference), self.reference)
+        for run, result in results.items():
+            self.opened[run] += result.opened
+            culprit = None
+            if result.error:
+                culprit = f"training stops when {CHANGES[kind]} change: {result.error}"
+            elif not _same(
+                variant.layout.file("train", self.case.dataset, *run), self.reference[run]
+            ):
                 self.suspects[run, kind] = self._keep(variant, run)
-            found.append(Check("train", subject, "ok", "train.h5 equal byte for byte"))
+            subject = f"{self._label(run)}: {kind}"
+            found.append(judged("train", subject, culprit, "train.h5 equal byte for byte"))
         return found
 
     def _judged(self, found: list[Check]) -> list[Check]:
         """Replace the checks of suspects: tell a leak from training that gives other bytes on
         the same data.
         """
-        if not self.suspects:
-            return found
-        self._say("training again on the data as it is")
-        again: dict[Run, Path] = {}
         wanted = list(dict.fromkeys(run for run, _ in self.suspects))
-        with self.case.plain("again", computed=False) as variant:
-            for run, told in self.case.train(variant, wanted).items():
-                if not told.error:
-                    again[run] = self._keep(variant, run)
-        verdicts = {
-            f"{self._label(run)}: {kind}": self._verdict(run, kind, made, again.get(run))
-            for (run, kind), made in self.suspects.items()
+        _, again = self._train_plain(wanted, "training again on the data as it is")
+        culprits = {
+            f"{self._label(run)}: {kind}": self._culprit(run, kind, file, again.get(run))
+            for (run, kind), file in self.suspects.items()
         }
         return [
-            Check(c.check, c.subject, "failed", verdicts[c.subject])
-            if c.check == "train" and c.subject in verdicts
+            Check("train", c.subject, "failed", culprits[c.subject])
+            if c.check == "train" and c.subject in culprits
             else c
             for c in found
         ]
 
-    def _verdict(self, run: Run, kind: str, made: Path, again: Path | None) -> str:
+    def _culprit(self, run: Run, kind: str, file: Path, again: Path | None) -> str:
         reference = self.reference[run]
-        moved = changed(reference, made) or ["the file"]
+        moved = changed(reference, file) or ["the file"]
         if again is None:
             return (
                 f"{moved[0]} changes, and training does not work a second time on the data as it is"
             )
-        if provenance.sha256(again) == provenance.sha256(reference):
-            return f"{moved[0]} changes when {CHANGES[kind]} change; {len(moved)} arrays in all"
+        if _same(again, reference):
+            return _changes(moved, kind)
         first = (changed(reference, again) or ["the file"])[0]
-        if run not in self.fresh and provenance.sha256(again) == provenance.sha256(made):
+        if run not in self.fresh and _same(again, file):
+            command = self.case.context.layout.command("train", self.case.dataset, *run)
             return (
-                f"{first} of {reference} is not what training gives now (other code, versions or "
-                "machine, or another run of the same process): make it again with "
-                f"{self.case.context.layout.command('train', self.case.dataset, *run)} --force"
+                f"{first} of {reference} {OTHER_CODE.format(stage='training')}, or another run of "
+                f"the same process): make it again with {command} --force"
             )
         return (
-            f"{first} changes from one training to the next on the same data: nothing can be "
-            "told before it is reproducible"
+            f"{first} changes from one training to the next on the same data: nothing can be told "
+            "before it is reproducible"
         )
 
     def _reads(self, run: Run) -> Check:
-        opened = [_short(path) for path in dict.fromkeys(self.opened.get(run, []))]
+        opened = [_short(Path(path)) for path in dict.fromkeys(self.opened[run])]
+        culprit = None
         if opened:
             more = f" and {len(opened) - 1} more" if len(opened) > 1 else ""
-            return Check("reads", self._label(run), "failed", f"training opens {opened[0]}{more}")
-        return Check(
-            "reads",
-            self._label(run),
-            "ok",
-            "training opens features.h5 and no other artefact or raw file",
-        )
+            culprit = f"training opens {opened[0]}{more}"
+        right = "training opens features.h5 and no other artefact or raw file"
+        return judged("reads", self._label(run), culprit, right)
 
 
-def _short(path: str) -> str:
+def _changes(moved: list[str], kind: str) -> str:
+    return f"{moved[0]} changes when {CHANGES[kind]} change; {len(moved)} arrays in all"
+
+
+def _same(left: Path, right: Path) -> bool:
+    return provenance.sha256(left) == provenance.sha256(right)
+
+
+def _short(path: Path) -> str:
     """Return a path below the working folder as people write it."""
     here = Path.cwd().resolve()
-    return (
-        str(Path(path).relative_to(here))
-        if Path(path).is_absolute() and Path(path).is_relative_to(here)
-        else path
-    )
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def _budget(trained: Path) -> str:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 
 from taamctl.core import subnormals
 from taamctl.core.paths import group
+from taamctl.core.row_codes import row_codes
 from taamctl.core.types import CSR, PARTS, Array, NodeGraph
 from taamctl.features import compute as features
 from taamctl.params.precompute_params import PrecomputeParams
@@ -20,6 +22,7 @@ from taamctl.store.artefacts import Artefact
 from taamctl.stream.induce import induce
 
 ROUNDING = 1e-5  # of a row's largest value: what two orders of the same float32 sum may differ by
+BASIS = "what it builds on is wrong"
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,11 @@ class Check:
     subject: str
     verdict: str
     detail: str
+
+
+def judged(check: str, subject: str, culprit: str | None, right: str) -> Check:
+    """Return a check that failed where there is a culprit, and is right else."""
+    return Check(check, subject, "failed" if culprit else "ok", culprit or right)
 
 
 @dataclass(frozen=True)
@@ -68,27 +76,34 @@ class SplitArrays:
         return np.asarray(self.groups % len(PARTS) == 0)
 
 
+FOLDERS = ("classes", "stream", "stream", "nodes", "nodes", "edges", "edges")
+
+
 def read_split(artefact: Artefact) -> SplitArrays:
     """Read what an audit needs of a split artefact."""
-    return SplitArrays(
-        *(
-            artefact.read(p)
-            for p in (
-                "classes/label",
-                "stream/bounds",
-                "stream/offset",
-                "nodes/orig_id",
-                "nodes/y",
-                "edges/indptr",
-                "edges/indices",
-            )
-        )
-    )
+    names = (field.name for field in dataclasses.fields(SplitArrays))
+    paths = (f"{folder}/{name}" for folder, name in zip(FOLDERS, names, strict=True))
+    return SplitArrays(*(artefact.read(path) for path in paths))
 
 
-def name_of(index: int) -> str:
-    """Return how a group is called: `task 3, test`."""
-    return f"task {index // len(PARTS)}, {PARTS[index % len(PARTS)]}"
+@dataclass(frozen=True)
+class Evidence:
+    """What the laws of a split are about.
+
+    Attributes:
+        raw: the graph that was split. used: its edges as the split uses them.
+        unlabelled_as: the label that unlabelled nodes may have.
+    """
+
+    split: SplitArrays
+    raw: NodeGraph
+    used: CSR
+    unlabelled_as: int | None
+
+    def place(self, row: int) -> str:
+        """Return where a row is: `task 3, test`."""
+        index = int(self.split.groups[row])
+        return f"task {index // len(PARTS)}, {PARTS[index % len(PARTS)]}"
 
 
 def structure(
@@ -102,220 +117,168 @@ def structure(
     """Check that parts share no node and no edge, and that labels fit; one check per law.
 
     Args:
-        raw: the graph that was split. used: its edges as the split uses them.
-        unlabelled_as: the label that unlabelled nodes may have.
         as_given: whether the parts are to be those that the graph states, where it states any.
     """
-    laws: tuple[tuple[str, str, Callable[[], Iterator[str]]], ...] = (
-        ("arrays", "offsets, labels and edges fit together", lambda: _misfits(split, raw)),
-        ("nodes", "{nodes:,} nodes, each in one (task, part)", lambda: _shared_nodes(split)),
-        ("classes", "{classes} classes, each in one task", lambda: _shared_classes(split)),
-        (
-            "labels",
-            "every node has its own label, of a class of its task",
-            lambda: _wrong_labels(split, raw, unlabelled_as),
-        ),
-        (
-            "edges",
-            "{edges:,} edges, both ends of each in one (task, part)",
-            lambda: _crossing_edges(split),
-        ),
-        (
-            "edges of the graph",
-            "exactly the graph's edges inside every (task, part)",
-            lambda: _foreign_edges(split, used),
-        ),
-    )
-    if as_given and raw.given.part is not None:
-        laws = (
-            *laws,
-            (
-                "parts",
-                "every node in the part that the graph states",
-                lambda: _other_parts(split, raw),
-            ),
-        )
+    evidence = Evidence(split, raw, used, unlabelled_as)
+    laws = LAWS if as_given and raw.given.part is not None else LAWS[:-1]
     sizes = {"nodes": len(split.orig_id), "classes": len(split.label), "edges": len(split.indices)}
-    found: list[Check] = []
-    for subject, right, look in laws:
-        known = {c.subject for c in found if c.verdict == "failed"}
-        if "arrays" in known or (subject == "edges of the graph" and known):
-            found.append(Check("split", subject, "not run", "what it builds on is wrong"))
+    failed: set[str] = set()
+    found = []
+    for subject, right, culprits in laws:
+        if "arrays" in failed or (subject == "edges of the graph" and failed):
+            found.append(Check("split", subject, "not run", BASIS))
             continue
-        culprit = next(look(), None)
-        found.append(
-            Check(
-                "split",
-                subject,
-                "ok" if culprit is None else "failed",
-                culprit or right.format(**sizes),
-            )
-        )
+        culprit = next(culprits(evidence), None)
+        if culprit is not None:
+            failed.add(subject)
+        found.append(judged("split", subject, culprit, right.format(**sizes)))
     return found
 
 
-def _misfits(split: SplitArrays, raw: NodeGraph) -> Iterator[str]:
-    rows, offset, bounds = len(split.orig_id), split.offset, split.bounds
-    if (
-        len(offset) != len(PARTS) * len(bounds) + 1
-        or offset[0] != 0
-        or offset[-1] != rows
-        or (np.diff(offset) < 0).any()
-    ):
-        yield (
-            f"stream/offset does not cut {rows} rows into {len(bounds)} tasks of {len(PARTS)} parts"
-        )
+def _cuts(pointer: Array, pieces: int, rows: int) -> bool:
+    """Tell whether a pointer cuts so many rows into so many pieces."""
+    whole = len(pointer) == pieces + 1 and pointer[0] == 0 and pointer[-1] == rows
+    return bool(whole and (np.diff(pointer) >= 0).all())
+
+
+def _misfits(e: Evidence) -> Iterator[str]:
+    split = e.split
+    rows, tasks, edges = len(split.orig_id), len(split.bounds), len(split.indices)
+    if not _cuts(split.offset, len(PARTS) * tasks, rows):
+        yield f"stream/offset does not cut {rows} rows into {tasks} tasks of {len(PARTS)} parts"
     if len(split.y) != rows:
         yield f"nodes/y has {len(split.y)} labels for {rows} nodes"
-    pointer = split.indptr
-    if (
-        len(pointer) != rows + 1
-        or pointer[0] != 0
-        or pointer[-1] != len(split.indices)
-        or (np.diff(pointer) < 0).any()
-    ):
-        yield f"edges/indptr does not cut {len(split.indices)} edges into {rows} rows"
+    if not _cuts(split.indptr, rows, edges):
+        yield f"edges/indptr does not cut {edges} edges into {rows} rows"
     for path, values, high in (
-        ("nodes/orig_id", split.orig_id, raw.num_nodes),
+        ("nodes/orig_id", split.orig_id, e.raw.num_nodes),
         ("nodes/y", split.y, len(split.label)),
         ("edges/indices", split.indices, rows),
     ):
-        wrong = np.flatnonzero((values < 0) | (values >= high))
-        if len(wrong):
-            yield f"{path} is {values[wrong[0]]} at {wrong[0]}, outside 0..{high - 1}"
+        for at in np.flatnonzero((values < 0) | (values >= high))[:1]:
+            yield f"{path} is {values[at]} at {at}, outside 0..{high - 1}"
 
 
-def _shared_nodes(split: SplitArrays) -> Iterator[str]:
-    order = np.argsort(split.orig_id, kind="stable")
-    twice = np.flatnonzero(np.diff(split.orig_id[order]) == 0)
-    groups = split.groups
+def _shared_nodes(e: Evidence) -> Iterator[str]:
+    ids = e.split.orig_id
+    order = np.argsort(ids, kind="stable")
+    twice = np.flatnonzero(np.diff(ids[order]) == 0)
     for at in twice[:1]:
-        first, second = (name_of(int(groups[order[i]])) for i in (at, at + 1))
+        first, second = order[at], order[at + 1]
         yield (
-            f"node {split.orig_id[order[at]]} is in ({first}) and in ({second}); {len(twice)} such"
+            f"node {ids[first]} is in ({e.place(first)}) and in ({e.place(second)}); "
+            f"{len(twice)} such"
         )
 
 
-def _other_parts(split: SplitArrays, raw: NodeGraph) -> Iterator[str]:
-    assert raw.given.part is not None
-    groups, stated = split.groups, raw.given.part[split.orig_id]
-    for row in np.flatnonzero(groups % len(PARTS) != stated)[:1]:
-        said = PARTS[stated[row]] if stated[row] >= 0 else "in no part"
-        yield (
-            f"node {split.orig_id[row]} is in ({name_of(int(groups[row]))}), but the graph "
-            f"states that it is {said}"
-        )
-
-
-def _shared_classes(split: SplitArrays) -> Iterator[str]:
+def _shared_classes(e: Evidence) -> Iterator[str]:
     at = 0
-    for t, (low, high) in enumerate(split.bounds.tolist()):
+    for t, (low, high) in enumerate(e.split.bounds.tolist()):
         if low != at or high <= low:
             yield f"task {t} has the classes {low}..{high - 1} but should start at {at}"
         at = high
-    if at != len(split.label):
-        yield f"the tasks have {at} classes, classes/label has {len(split.label)}"
-    labels, counts = np.unique(split.label, return_counts=True)
+    if at != len(e.split.label):
+        yield f"the tasks have {at} classes, classes/label has {len(e.split.label)}"
+    labels, counts = np.unique(e.split.label, return_counts=True)
     for label in labels[counts > 1][:1]:
         yield f"label {label} of the graph is {counts.max()} classes of the stream"
 
 
-def _wrong_labels(split: SplitArrays, raw: NodeGraph, unlabelled_as: int | None) -> Iterator[str]:
-    task = split.groups // len(PARTS)
-    low, high = split.bounds[task, 0], split.bounds[task, 1]
+def _wrong_labels(e: Evidence) -> Iterator[str]:
+    split = e.split
+    low, high = split.bounds[split.groups // len(PARTS)].T
     for row in np.flatnonzero((split.y < low) | (split.y >= high))[:1]:
         yield (
-            f"node {split.orig_id[row]} in ({name_of(int(split.groups[row]))}) has class "
-            f"{split.y[row]} of another task"
+            f"node {split.orig_id[row]} in ({e.place(row)}) has class {split.y[row]} of another "
+            "task"
         )
-    own, given = raw.labels[split.orig_id], split.label[split.y]
-    allowed = (own == given) | (
-        (own < 0) & (given == (-2 if unlabelled_as is None else unlabelled_as))
-    )
+    own, stored = e.raw.labels[split.orig_id], split.label[split.y]
+    allowed = own == stored
+    if e.unlabelled_as is not None:
+        allowed |= (own < 0) & (stored == e.unlabelled_as)
     for row in np.flatnonzero(~allowed)[:1]:
         yield (
-            f"node {split.orig_id[row]} has label {own[row]} in the graph but {given[row]} in "
+            f"node {split.orig_id[row]} has label {own[row]} in the graph but {stored[row]} in "
             "the split"
         )
 
 
-def _crossing_edges(split: SplitArrays) -> Iterator[str]:
-    groups = split.groups
+def _crossing_edges(e: Evidence) -> Iterator[str]:
+    split, groups = e.split, e.split.groups
     target = np.repeat(np.arange(len(split.orig_id)), np.diff(split.indptr))
     wrong = np.flatnonzero(groups[target] != groups[split.indices])
     for at in wrong[:1]:
-        ends = [
-            (int(split.orig_id[r]), name_of(int(groups[r])))
-            for r in (split.indices[at], target[at])
-        ]
-        yield (
-            f"an edge joins node {ends[0][0]} ({ends[0][1]}) and node {ends[1][0]} "
-            f"({ends[1][1]}); {len(wrong)} such"
-        )
+        ends = (split.indices[at], target[at])
+        names = " and ".join(f"node {split.orig_id[row]} ({e.place(row)})" for row in ends)
+        yield f"an edge joins {names}; {len(wrong)} such"
 
 
-def _foreign_edges(split: SplitArrays, used: CSR) -> Iterator[str]:
-    wanted = induce(used, split.orig_id, split.offset)
+def _foreign_edges(e: Evidence) -> Iterator[str]:
+    split, ids = e.split, e.split.orig_id
+    wanted = induce(e.used, ids, split.offset)
     if np.array_equal(wanted.indptr, split.indptr) and np.array_equal(
         wanted.indices, split.indices
     ):
         return
-    rows = len(split.orig_id)
-    keys = [
-        np.repeat(np.arange(rows, dtype=np.int64), np.diff(e.indptr)) * rows + e.indices
-        for e in (split.edges, wanted)
-    ]
-    more, less = np.setdiff1d(keys[0], keys[1]), np.setdiff1d(keys[1], keys[0])
-    target, source = divmod(int((more if len(more) else less if len(less) else keys[0])[0]), rows)
-    yield (
-        f"edge {split.orig_id[source]} -> {split.orig_id[target]} is "
-        f"{'not in the graph' if len(more) else 'missing or out of order'}; {len(more)} foreign, "
-        f"{len(less)} missing"
+    stored, right = (
+        np.repeat(np.arange(len(ids), dtype=np.int64), np.diff(edges.indptr)) * len(ids)
+        + edges.indices
+        for edges in (split.edges, wanted)
     )
+    more, less = np.setdiff1d(stored, right), np.setdiff1d(right, stored)
+    what = "not in the graph" if len(more) else "missing or out of order"
+    target, source = divmod(int(np.concatenate([more, less, stored])[0]), len(ids))
+    yield (
+        f"edge {ids[source]} -> {ids[target]} is {what}; {len(more)} foreign, {len(less)} missing"
+    )
+
+
+def _other_parts(e: Evidence) -> Iterator[str]:
+    assert e.raw.given.part is not None
+    stated = e.raw.given.part[e.split.orig_id]
+    for row in np.flatnonzero(e.split.groups % len(PARTS) != stated)[:1]:
+        part = PARTS[stated[row]] if stated[row] >= 0 else "in no part"
+        yield (
+            f"node {e.split.orig_id[row]} is in ({e.place(row)}), but the graph states that it is "
+            f"{part}"
+        )
+
+
+# what is looked at, what is said where it is right, what names the culprits
+LAWS: tuple[tuple[str, str, Callable[[Evidence], Iterator[str]]], ...] = (
+    ("arrays", "offsets, labels and edges fit together", _misfits),
+    ("nodes", "{nodes:,} nodes, each in one (task, part)", _shared_nodes),
+    ("classes", "{classes} classes, each in one task", _shared_classes),
+    ("labels", "every node has its own label, of a class of its task", _wrong_labels),
+    ("edges", "{edges:,} edges, both ends of each in one (task, part)", _crossing_edges),
+    ("edges of the graph", "exactly the graph's edges inside every (task, part)", _foreign_edges),
+    ("parts", "every node in the part that the graph states", _other_parts),
+)
 
 
 def duplicates(split: SplitArrays, raw: NodeGraph) -> Check:
     """Count val and test nodes whose raw features and label equal a training node's: easy to
     predict, but no leak of a part.
     """
-    rows = [
-        _row_hash(raw.features, node, label)
-        for node, label in zip(split.orig_id.tolist(), split.y.tolist(), strict=True)
-    ]
-    train = split.in_train
-    known = {
-        h: node
-        for h, node, t in zip(rows, split.orig_id.tolist(), train.tolist(), strict=True)
-        if t
-    }
-    same = [
-        (node, known[h])
-        for h, node, t in zip(rows, split.orig_id.tolist(), train.tolist(), strict=True)
-        if not t and h in known
-    ]
-    asked = int((~train).sum())
-    if not same:
-        return Check(
-            "duplicates",
-            "raw features and label",
-            "ok",
-            f"none of {asked:,} val and test nodes equals a training node",
-        )
-    return Check(
-        "duplicates",
-        "raw features and label",
-        "warning",
-        f"{len(same):,} of {asked:,} val and test nodes ({100 * len(same) / asked:.1f} %) equal a "
-        f"training node, such as node {same[0][0]} and node {same[0][1]}",
+    keys = ["code", "label"]
+    codes = row_codes(raw.features)[split.orig_id]
+    nodes = pd.DataFrame({"code": codes, "label": split.y, "node": split.orig_id})
+    train = nodes[split.in_train].drop_duplicates(keys, keep="last")
+    others = nodes[~split.in_train]
+    same = others.merge(train, on=keys, suffixes=("", "_train"))
+    what, all_others = (
+        ("duplicates", "raw features and label"),
+        f"{len(others):,} val and test nodes",
     )
-
-
-def _row_hash(x: Array | CSR, node: int, label: int) -> int:
-    if isinstance(x, CSR):
-        a, b = int(x.indptr[node]), int(x.indptr[node + 1])
-        values = b"" if x.data is None else x.data[a:b].tobytes()
-        return hash((x.indices[a:b].tobytes(), values, label))
-    return hash((x[node].tobytes(), label))
+    if same.empty:
+        return Check(*what, "ok", f"none of {all_others} equals a training node")
+    share = 100 * len(same) / len(others)
+    first = same.iloc[0]
+    detail = (
+        f"{len(same):,} of {all_others} ({share:.1f} %) equal a training node, such as node "
+        f"{first['node']} and node {first['node_train']}"
+    )
+    return Check(*what, "warning", detail)
 
 
 @subnormals.flushed()  # as precompute
@@ -333,39 +296,29 @@ def train_features(
     Args:
         used: the graph's edges as the split uses them. norm: the resolved feature normalisation.
     """
-    sizes = np.diff(split.offset) * (np.arange(len(split.offset) - 1) % len(PARTS) == 0)
-    offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    what = ("precompute", "train groups alone")
+    training = np.arange(len(split.offset) - 1) % len(PARTS) == 0
+    offset = np.concatenate([[0], np.cumsum(np.diff(split.offset) * training)]).astype(np.int64)
     nodes, y = split.orig_id[split.in_train], split.y[split.in_train]
-    alone = features.compute(
-        raw.features,
-        nodes,
-        offset,
-        induce(used, nodes, offset),
-        dataclasses.replace(params, backend="scipy"),
-        norm,
-    )
-    worst, arrays = 0.0, 0
+    by_scipy = dataclasses.replace(params, backend="scipy")
+    edges = induce(used, nodes, offset)
+    alone = features.compute(raw.features, nodes, offset, edges, by_scipy, norm)
+    distances = []
     for g, (low, high) in enumerate(pairwise(offset.tolist())):
-        if g % len(PARTS):
+        if not training[g]:
             continue
         wanted = {"orig_id": nodes[low:high], "y": y[low:high], **alone.group(g, params)}
         for name, right in wanted.items():
             path = f"{group(g // len(PARTS), 'train')}/{name}"
-            off = _distance(stored.read(path), np.asarray(right))
-            if off > 1:
-                return Check(
-                    "precompute",
-                    "train groups alone",
-                    "failed",
-                    f"{path} is not what the training nodes and the edges between them give",
-                )
-            worst, arrays = max(worst, off), arrays + 1
+            distances.append(_distance(stored.read(path), np.asarray(right)))
+            if distances[-1] > 1:
+                culprit = "is not what the training nodes and the edges between them give"
+                return Check(*what, "failed", f"{path} {culprit}")
+    rounded = " (to rounding)" if max(distances) else ""
     return Check(
-        "precompute",
-        "train groups alone",
+        *what,
         "ok",
-        f"{arrays} arrays follow from training nodes and the edges between them"
-        f"{' (to rounding)' if worst else ''}",
+        f"{len(distances)} arrays follow from training nodes and the edges between them{rounded}",
     )
 
 

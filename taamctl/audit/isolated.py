@@ -8,19 +8,47 @@ at test would train with it.
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
+import h5py
+import yaml
+
+from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
+from taamctl.params.sections import Params
+from taamctl.runtime.job import Context
+from taamctl.runtime.layout import Layout
 
 TRAIN = "from taamctl.audit.isolated import main; main()"
 INTERRUPTED = 130
+TASK, RESULT = "task.yaml", "result.yaml"
+
+
+class Task(TypedDict):
+    """What a training process does.
+
+    Keys: tree (parameters); outputs; rehearsal (outputs with the trained methods that predict
+    first, or empty); dataset; module (the data set's, or empty); runs ([method, seed] each); closed
+    (files and folders that training must not open); open (those among them that it may).
+    """
+
+    tree: Mapping[str, object]
+    outputs: str
+    rehearsal: str
+    dataset: str
+    module: str
+    runs: list[list[object]]
+    closed: list[str]
+    open: list[str]
 
 
 @dataclass(frozen=True)
@@ -39,43 +67,31 @@ class TrainingRun:
     error: str
     hint: str
     kind: str
-    opened: tuple[str, ...]
+    opened: list[str]
 
 
-def train_apart(
-    folder: Path, task: dict[str, Any], tell: Callable[[str], None]
-) -> list[TrainingRun]:
+def train_apart(folder: Path, task: Task, tell: Callable[[str], None]) -> list[TrainingRun]:
     """Run `main` on a task in a new process with `folder` as its working folder.
 
     Args:
-        task: `tree` (parameters), `outputs`, `rehearsal` (outputs with the trained methods that
-            predict first, or ""), `dataset`, `module` (the data set's module, or ""), `runs`
-            ([method, seed] each), `closed` (files and folders that training must not open) and
-            `open` (those among them that it may).
         tell: receives the process's lines.
     """
-    import yaml
-
-    (folder / "task.yaml").write_text(yaml.safe_dump(task), encoding="utf-8")
-    paths = [
-        os.path.abspath(p) for p in sys.path
-    ]  # the working folder counts as the caller's, not the new one
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
+    (folder / TASK).write_text(yaml.safe_dump(dict(task)), encoding="utf-8")
+    paths = [os.path.abspath(p) for p in sys.path]  # relative ones are the caller's
     process = subprocess.Popen(
         [sys.executable, "-c", TRAIN],
         cwd=folder,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
     )
-    last: list[str] = []
+    line = ""
     try:
         assert process.stderr is not None
         for line in process.stderr:
-            last = [*last[-19:], line.rstrip()]
             tell(line.rstrip())
         code = process.wait()
     finally:
@@ -83,16 +99,13 @@ def train_apart(
         process.wait()
     if code == INTERRUPTED:
         raise KeyboardInterrupt
-    result = folder / "result.yaml"
+    result = folder / RESULT
     if code or not result.is_file():
         raise TaamctlError(
-            f"the training process of the audit ended with exit code {code}: {' '.join(last[-1:])}",
+            f"the training process of the audit ended with exit code {code}: {line.rstrip()}",
             "taamctl train on the same data set and method shows more",
         )
-    return [
-        TrainingRun(**{**t, "opened": tuple(t["opened"])})
-        for t in yaml.safe_load(result.read_text(encoding="utf-8"))
-    ]
+    return [TrainingRun(**run) for run in yaml.safe_load(result.read_text(encoding="utf-8"))]
 
 
 class Watch:
@@ -104,19 +117,18 @@ class Watch:
         self._seen: list[str] | None = None
 
     def install(self, module: str) -> None:
-        """Hear of every file that Python or HDF5 opens, and of the data set's `load`; there is
-        no way back.
+        """Notice every file that Python or HDF5 opens, and the data set's `load`; there is no way
+        back.
         """
-        import importlib
 
-        import h5py
+        def opening(event: str, arguments: tuple[object, ...]) -> None:
+            if event == "open":
+                self.note(arguments[0])
 
-        sys.addaudithook(
-            lambda event, arguments: self.note(arguments[0]) if event == "open" else None
-        )
+        sys.addaudithook(opening)
         opens = h5py.File.__init__  # the HDF5 library opens files past Python's hook
 
-        def noted(file: Any, name: Any, *arguments: Any, **options: Any) -> None:
+        def noted(file: h5py.File, name: object, *arguments: object, **options: object) -> None:
             self.note(name)
             opens(file, name, *arguments, **options)
 
@@ -125,100 +137,84 @@ class Watch:
             data = importlib.import_module(module)
             load = data.load
 
-            def told(*arguments: Any, **options: Any) -> Any:
+            def loading(*arguments: object, **options: object) -> object:
                 if self._seen is not None:
                     self._seen.append(f"{module}.load")
                 return load(*arguments, **options)
 
-            data.load = told  # type: ignore[attr-defined]
+            data.load = loading  # type: ignore[attr-defined]
 
-    def note(self, name: Any) -> None:
-        """Keep a path where it is a closed one."""
+    def note(self, name: object) -> None:
+        """Add a path where it is a closed one."""
         if self._seen is None or not isinstance(name, (str, bytes, os.PathLike)):
             return
         path = os.path.realpath(os.fsdecode(name))
-        if path not in self._allowed and any(
-            path == c or path.startswith(c + os.sep) for c in self._closed
-        ):
+        inside = any(path == c or path.startswith(c + os.sep) for c in self._closed)
+        if inside and path not in self._allowed:
             self._seen.append(path)
 
     @contextmanager
     def looking(self) -> Iterator[list[str]]:
         """Note into the yielded list."""
-        found: list[str] = []
-        self._seen = found
+        self._seen = []
         try:
-            yield found
+            yield self._seen
         finally:
             self._seen = None
 
 
 def main() -> None:
     """Do the task that lies in the working folder."""
-    import yaml
-
-    task = yaml.safe_load(Path("task.yaml").read_text(encoding="utf-8"))
+    task: Task = yaml.safe_load(Path(TASK).read_text(encoding="utf-8"))
     try:
-        found = _work(task)
+        results = [asdict(run) for run in _work(task)]
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    Path("result.yaml").write_text(yaml.safe_dump(found), encoding="utf-8")
+    Path(RESULT).write_text(yaml.safe_dump(results), encoding="utf-8")
 
 
-def _work(task: dict[str, Any]) -> list[dict[str, Any]]:
-    from taamctl.core import registry
-    from taamctl.params.sections import Params
-    from taamctl.runtime.job import Context
-    from taamctl.runtime.layout import Layout
+def _work(task: Task) -> list[TrainingRun]:
     from taamctl.stages import infer, train
 
     layout = Layout(Path(task["outputs"]))
-    context = Context(params=Params("the audit's parameters", task["tree"]), layout=layout)
+    params = Params("the audit's parameters", task["tree"])
+    context = Context(params=params, layout=layout)
+    runs = [(str(method), int(str(seed))) for method, seed in task["runs"]]
     watch = Watch(task["closed"], task["open"])
     watch.install(task["module"])
-    opened: list[list[str]] = []
-    for method, seed in task["runs"]:
-        with watch.looking() as found:
+    on_import: list[list[str]] = []
+    for method, seed in runs:
+        with watch.looking() as opened:
             registry.load("taamctl.methods", method)
-        opened.append(found)
+        on_import.append(opened)
         if task["rehearsal"]:
             before = Layout(Path(task["rehearsal"]), layout, ("split", "precompute"))
-            error = _stopped(
-                lambda m=method, s=seed, at=before: infer.run(  # type: ignore[misc]
-                    Context(params=context.params, layout=at), task["dataset"], m, s
-                )
-            )
-            if error["error"]:
-                _say(f"  {method}: cannot predict before training ({error['error']})")
-    told = []
-    for (method, seed), before_training in zip(task["runs"], opened, strict=True):
-        with watch.looking() as found:
-            error = _stopped(lambda m=method, s=seed: train.run(context, task["dataset"], m, s))  # type: ignore[misc]
-        told.append(
-            {
-                "method": method,
-                "seed": seed,
-                **error,
-                "opened": list(dict.fromkeys([*before_training, *found])),
-            }
-        )
-        _say(f"  {method}, seed {seed}: {error['error'] or 'trained'}")
-    return told
+            there = Context(params=params, layout=before)
+            error, _, _ = _stopped(partial(infer.run, there, task["dataset"], method, seed))
+            if error:
+                _say(f"  {method}: cannot predict before training ({error})")
+    results = []
+    for (method, seed), before_training in zip(runs, on_import, strict=True):
+        with watch.looking() as opened:
+            error, hint, kind = _stopped(partial(train.run, context, task["dataset"], method, seed))
+        files = list(dict.fromkeys([*before_training, *opened]))
+        results.append(TrainingRun(method, seed, error, hint, kind, files))
+        _say(f"  {method}, seed {seed}: {error or 'trained'}")
+    return results
 
 
-def _stopped(work: Callable[[], Any]) -> dict[str, str]:
-    """Do some work and return what stopped it, whatever a stranger's method raises."""
+def _stopped(work: Callable[[], object]) -> tuple[str, str, str]:
+    """Do some work and return what stopped it, whatever a stranger's method raises: message, hint
+    and class of the error; empty where nothing did.
+    """
     try:
         work()
     except TaamctlError as error:
-        return {"error": error.message, "hint": error.hint, "kind": type(error).__name__}
+        return error.message, error.hint, type(error).__name__
     except Exception as error:
-        return {
-            "error": f"{type(error).__name__}: {error}",
-            "hint": "",
-            "kind": type(error).__name__,
-        }
-    return {"error": "", "hint": "", "kind": ""}
+        kind = type(error).__name__
+        return f"{kind}: {error}", "", kind
+    return "", "", ""
 
 
 def _say(line: str) -> None:

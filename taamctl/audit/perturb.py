@@ -8,7 +8,6 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -50,18 +49,16 @@ def perturb(raw: NodeGraph, split: SplitArrays, kind: str) -> Perturbed:
     other = np.ones(raw.num_nodes, bool)
     other[split.orig_id[split.in_train]] = False
     if kind == "features":
-        return Perturbed(
-            dataclasses.replace(raw, features=_noise(raw.features, other, rng)),
-            split.y,
-            int(other.sum()),
-        )
+        graph = dataclasses.replace(raw, features=_noise(raw.features, other, rng))
+        return Perturbed(graph, split.y, int(other.sum()))
     if kind == "edges":
         adjacency, count = _rewired(raw.adjacency, other, rng)
         return Perturbed(dataclasses.replace(raw, adjacency=adjacency), split.y, count)
     labels, y = raw.labels.copy(), split.y.copy()
     rows = np.flatnonzero(~split.in_train)
     drawn = rng.permutation(rows)
-    y[rows], labels[split.orig_id[rows]] = split.y[drawn], raw.labels[split.orig_id[drawn]]
+    y[rows] = split.y[drawn]
+    labels[split.orig_id[rows]] = raw.labels[split.orig_id[drawn]]
     return Perturbed(dataclasses.replace(raw, labels=labels), y, int((y != split.y).sum()))
 
 
@@ -69,29 +66,30 @@ def _noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CS
     """Return features with the rows `other` replaced; a sparse row keeps its number of entries,
     but has at least one.
     """
+    n, f = x.shape
+    if isinstance(x, CSR) and x.data is None:
+        x = dataclasses.replace(x, data=np.ones(x.nnz, np.float32))
+    values = x.data if isinstance(x, CSR) else x
+    assert values is not None
+    scale = SCALE * max(1.0, float(np.abs(values).max(initial=0.0)))
     if isinstance(x, np.ndarray):
         out = x.copy()
-        scale = SCALE * max(1.0, float(np.abs(x).max(initial=0.0)))
         for row in np.flatnonzero(other):
-            out[row] = scale * (0.5 + 0.5 * rng.random(x.shape[1]))
+            out[row] = scale * (0.5 + 0.5 * rng.random(f))
         return out
-    values = np.ones(x.nnz, np.float32) if x.data is None else x.data
-    n, f = x.shape
-    lengths: Array = np.diff(x.indptr)
-    longer: Array = np.where(other, np.maximum(lengths, min(f, 1)), lengths)
-    indptr: Array = np.concatenate([[0], np.cumsum(longer)]).astype(np.int64)
-    of_row: Array = np.repeat(np.arange(n, dtype=np.int64), longer)
+    lengths = np.diff(x.indptr)
+    longer = np.where(other, np.maximum(lengths, min(f, 1)), lengths)
+    indptr = np.concatenate([[0], np.cumsum(longer)]).astype(np.int64)
+    of_row = np.repeat(np.arange(n, dtype=np.int64), longer)
     fresh, old = other[of_row], ~np.repeat(other, lengths)
-    indices, data = np.empty(len(of_row), np.int32), np.empty(len(of_row), np.float32)
-    indices[~fresh], data[~fresh] = x.indices[old], values[old]
+    indices = np.empty(len(of_row), np.int32)
+    indices[~fresh] = x.indices[old]
     place = np.arange(len(of_row)) - indptr[of_row]
     columns = (rng.integers(0, max(1, f), n)[of_row] + place)[fresh] % max(1, f)
     indices[fresh] = np.sort(of_row[fresh] * f + columns) % max(1, f)
-    data[fresh] = (
-        SCALE
-        * max(1.0, float(np.abs(values).max(initial=0.0)))
-        * (0.5 + 0.5 * rng.random(int(fresh.sum())))
-    )
+    data = np.empty(len(of_row), np.float32)
+    data[~fresh] = values[old]
+    data[fresh] = scale * (0.5 + 0.5 * rng.random(int(fresh.sum())))
     return CSR(indptr, indices, data, x.shape)
 
 
@@ -107,10 +105,8 @@ def _rewired(adjacency: CSR, other: Array, rng: np.random.Generator) -> tuple[CS
     if count:
         ends = np.stack([rng.choice(np.flatnonzero(other), count), rng.integers(0, n, count)])
         first = rng.integers(0, 2, count)
-        source[touched], target[touched] = (
-            ends[first, np.arange(count)],
-            ends[1 - first, np.arange(count)],
-        )
+        source[touched] = ends[first, np.arange(count)]
+        target[touched] = ends[1 - first, np.arange(count)]
     made, _ = adjacency_from_edges(source, target, n, "perturbed graph")
     return made, count
 
@@ -135,7 +131,7 @@ def split_changes(split: SplitArrays, y: Array, used: CSR) -> dict[str, Array]:
 
 
 def rewrite(
-    source: Path, target: Path, arrays: Mapping[str, Array], attributes: Mapping[str, Any]
+    source: Path, target: Path, arrays: Mapping[str, Array], attributes: Mapping[str, object]
 ) -> None:
     """Write an artefact again with some arrays and root attributes changed."""
     own = ("kind", "schema_version", "params", "complete")

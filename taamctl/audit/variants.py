@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,8 @@ from taamctl.runtime.raw_files import raw_files
 from taamctl.store.artefacts import Artefact
 from taamctl.stream.induce import message_edges
 
-Run = tuple[str, int]
+Run = tuple[str, int]  # method and seed
+ORDER = ("stream", "classes", "shared", "stages", "tasks", "loss")  # as training comes by them
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,8 @@ class Case:
 
     def used(self, graph: NodeGraph) -> CSR:
         """Return a graph's edges as the split uses them."""
-        return message_edges(
-            graph.adjacency,
-            self.context.params.section(SplitParams).symmetrize,
-            self.source.meta.directed,
-        )
+        rule = self.context.params.section(SplitParams).symmetrize
+        return message_edges(graph.adjacency, rule, self.source.meta.directed)
 
     def stored(self, stage: str) -> Path:
         """Return an audited artefact that all runs share."""
@@ -73,12 +71,11 @@ class Case:
     def plain(self, name: str, *, computed: bool) -> Iterator[Variant]:
         """Yield the data as it is, with the stored features or with newly computed ones."""
         with self._tree(name) as variant:
-            for stage in ("split",) if computed else ("split", "precompute"):
-                target = variant.layout.file(stage, self.dataset)
-                target.parent.mkdir(parents=True)
-                target.symlink_to(self.stored(stage).resolve())
+            _link(self.stored("split"), variant.layout.file("split", self.dataset))
             if computed:
                 self._precompute(variant, self.raw)
+            else:
+                _link(self.stored("precompute"), variant.layout.file("precompute", self.dataset))
             yield variant
 
     @contextmanager
@@ -87,29 +84,25 @@ class Case:
         one perturbation.
         """
         made = perturb.perturb(self.raw, self.split, kind)
+        hashes = {
+            "graph_sha256": content_hash(made.graph),
+            "features_sha256": feature_hash(made.graph.features),
+        }
         with self._tree(kind, made.count) as variant:
-            changes = perturb.split_changes(self.split, made.y, self.used(made.graph))
-            perturb.rewrite(
-                self.stored("split"),
-                variant.layout.file("split", self.dataset),
-                changes,
-                {
-                    "graph_sha256": content_hash(made.graph),
-                    "features_sha256": feature_hash(made.graph.features),
-                },
-            )
+            arrays = perturb.split_changes(self.split, made.y, self.used(made.graph))
+            target = variant.layout.file("split", self.dataset)
+            perturb.rewrite(self.stored("split"), target, arrays, hashes)
             self._precompute(variant, made.graph)
             yield variant
 
     @contextmanager
     def _tree(self, name: str, count: int = 0) -> Iterator[Variant]:
         root, folder = self.context.layout.root, self.temporary / name
-        inside = (
-            Path("outputs") if root.is_absolute() or ".." in root.parts or not root.parts else root
-        )
+        if root.is_absolute() or ".." in root.parts or not root.parts:
+            root = Path("outputs")
         folder.mkdir()
         try:
-            yield Variant(folder, Layout(folder / inside), count)
+            yield Variant(folder, Layout(folder / root), count)
         finally:
             shutil.rmtree(folder)
 
@@ -125,71 +118,68 @@ class Case:
         precompute.run(there, replace(self.source, load=lambda *_: graph, rows=None))
 
     def train(
-        self, variant: Variant, runs: Sequence[Run], predicting: dict[Run, Path] | None = None
+        self, variant: Variant, runs: Sequence[Run], predicting: Mapping[Run, Path] | None = None
     ) -> dict[Run, isolated.TrainingRun]:
         """Train runs in a variant, in a process of their own.
 
         Args:
             predicting: trained artefacts that predict the variant's val and test nodes first.
         """
-        inside = variant.layout.root.relative_to(variant.folder)
+        root = variant.layout.root
         before = Layout(variant.folder / "before")
-        for (method, seed), trained in (predicting or {}).items():
-            target = before.file("train", self.dataset, method, seed)
-            target.parent.mkdir(parents=True)
-            target.symlink_to(trained.resolve())
-        features = variant.layout.file("precompute", self.dataset)
-        closed = [self.context.layout.root / stage for stage in STAGES]
-        closed += [
-            variant.layout.root / stage for stage in STAGES if stage not in ("precompute", "train")
+        for run, trained in (predicting or {}).items():
+            _link(trained, before.file("train", self.dataset, *run))
+        closed = [
+            *(self.context.layout.root / stage for stage in STAGES),
+            *(root / stage for stage in STAGES if stage not in ("precompute", "train")),
+            before.root,
+            *raw_files(self.context.data_root, self.source),
         ]
-        closed += [before.root, *raw_files(self.context.data_root, self.source)]
-        task = {
+        task: isolated.Task = {
             "tree": self.context.params.tree,
-            "outputs": str(inside),
+            "outputs": str(root.relative_to(variant.folder)),
             "rehearsal": "before" if predicting else "",
             "dataset": self.dataset,
             "module": self.source.module,
             "runs": [list(run) for run in runs],
             "closed": [os.path.realpath(p) for p in closed],
-            "open": [os.path.realpath(features)],
+            "open": [os.path.realpath(variant.layout.file("precompute", self.dataset))],
         }
-        return {
-            (t.method, t.seed): t
-            for t in isolated.train_apart(variant.folder, task, self.context.tell)
-        }
+        results = isolated.train_apart(variant.folder, task, self.context.tell)
+        return {(result.method, result.seed): result for result in results}
 
 
-def changed(left: Path, right: Path, below: str = "") -> list[str]:
+def _link(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True)
+    target.symlink_to(source.resolve())
+
+
+def changed(left: Path, right: Path, part: str = "") -> list[str]:
     """Return the arrays and root attributes in which two artefacts differ, in the order in which
     they come about.
 
     Args:
-        below: only of groups of this part; all where empty.
+        part: only of groups of this part; all where empty.
     """
     with Artefact(left) as a, Artefact(right) as b:
         paths = sorted({*a.paths(), *b.paths()}, key=_order)
-        wanted = [p for p in paths if not below or p.split("/")[-2] == below]
-        found = [p for p in wanted if not (a.has(p) and b.has(p)) or not _same(a, b, p)]
-        if not below:
+        wanted = [p for p in paths if not part or p.split("/")[-2] == part]
+        found = [p for p in wanted if not _same(a, b, p)]
+        if not part:
             one, two = a.attributes(), b.attributes()
             found += [f"attribute {n}" for n in sorted({*one, *two}) if one.get(n) != two.get(n)]
     return found
 
 
 def _same(a: Artefact, b: Artefact, path: str) -> bool:
+    if not (a.has(path) and b.has(path)):
+        return False
     left, right = a.read(path), b.read(path)
-    return (
-        left.dtype == right.dtype
-        and left.shape == right.shape
-        and left.tobytes() == right.tobytes()
-    )
+    alike = left.dtype == right.dtype and left.shape == right.shape
+    return alike and left.tobytes() == right.tobytes()
 
 
 def _order(path: str) -> tuple[int, str]:
-    """Return what sorts a trained artefact's arrays: the stream, what tasks share, the stages,
-    the losses.
-    """
-    folders = ("stream", "classes", "shared", "stages", "tasks", "loss")
+    """Return what sorts a trained artefact's arrays by when they come about."""
     first = path.partition("/")[0]
-    return (folders.index(first) if first in folders else len(folders), path)
+    return (ORDER.index(first) if first in ORDER else len(ORDER), path)

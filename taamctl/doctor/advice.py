@@ -4,9 +4,8 @@ anything is computed. Pure functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -54,7 +53,6 @@ class StreamFacts:
         test_twins: test nodes with the features of a training node.
         one_class_tasks: tasks whose test nodes are of one class.
         classes_without: part -> classes that have no node in it.
-        dropped, stated, unlabelled: as in `Split`.
     """
 
     tasks: list[TaskFacts]
@@ -64,7 +62,7 @@ class StreamFacts:
     edges_lost_share: float
     test_twins: int
     one_class_tasks: list[str]
-    dropped: list[Dropped]
+    dropped: tuple[Dropped, ...]
     classes_without: dict[str, list[str]]
     stated: dict[str, object]
     unlabelled: tuple[int, str]
@@ -87,27 +85,25 @@ def split_facts(split: Split, codes: Array) -> StreamFacts:
     Args:
         codes: equal for nodes with equal features.
     """
-    names = split.stream.class_names
-    table = split.table.reshape(-1, len(PARTS), split.table.shape[1])  # [T, part, column]
-    tasks = split.stream.tasks
+    names, tasks = split.stream.class_names, split.stream.tasks
+    table = split.table.reshape(len(tasks), len(PARTS), -1)  # nodes, edges, -, isolated
     kept, used = int(table[:, :, 1].sum()), split.edges_before[1]
     in_part = np.repeat(np.arange(len(split.offset) - 1) % len(PARTS), np.diff(split.offset))
     ours = codes[split.orig_id]
     tested = split.counts[:, TEST] > 0
+    sums = table[:, :, [0, 1, 3]].sum(0).tolist()
     return StreamFacts(
         tasks=[
             TaskFacts(t.index, list(names[t.low : t.high]), *table[t.index, :, 0].tolist())
             for t in tasks
         ],
-        parts={
-            part: PartFacts(*table[:, p, [0, 1, 3]].sum(0).tolist()) for p, part in enumerate(PARTS)
-        },
+        parts={part: PartFacts(*sums[p]) for p, part in enumerate(PARTS)},
         edges_used=used,
         edges_kept=kept,
         edges_lost_share=1 - kept / used if used else 0.0,
         test_twins=int(np.isin(ours[in_part == TEST], ours[in_part == 0]).sum()),
         one_class_tasks=[str(t.index) for t in tasks if tested[t.low : t.high].sum() == 1],
-        dropped=list(split.dropped),
+        dropped=split.dropped,
         classes_without={
             part: [names[c] for c in np.flatnonzero(split.counts[:, p] == 0)]
             for p, part in enumerate(PARTS)
@@ -117,225 +113,154 @@ def split_facts(split: Split, codes: Array) -> StreamFacts:
     )
 
 
-def _small_classes(s: StreamFacts, params: SplitParams, graph: NodeGraph) -> Finding | None:
-    small = [f"{d.name} ({d.nodes})" for d in s.dropped if not d.reason.startswith("leftover")]
-    if not small:
-        return None
-    return Finding(
-        WARN,
-        f"{_count(small, 'class', 'classes')} with fewer than {params.min_class_size} nodes left "
-        f"out (split.small_class: drop): {_some(small)}",
-        "join them to others in the source; or set split.small_class: refuse to be stopped by such "
-        "classes",
-    )
-
-
-def _left_over(s: StreamFacts, params: SplitParams, graph: NodeGraph) -> Finding | None:
+def _classes(s: StreamFacts, params: SplitParams) -> Iterator[Finding]:
     over = [f"{d.name} ({d.nodes:,})" for d in s.dropped if d.reason.startswith("leftover")]
-    if not over:
-        return None
-    return Finding(
-        WARN,
-        f"{_count(over, 'class', 'classes')} left over at the end and left out (split.odd_class: "
-        f"drop): {_some(over)}",
-        "set split.odd_class: merge_into_last",
-        ("split.odd_class=merge_into_last",),
-    )
+    small = [f"{d.name} ({d.nodes})" for d in s.dropped if not d.reason.startswith("leftover")]
+    if small:
+        yield Finding(
+            WARN,
+            f"{_count(small, 'class', 'classes')} with fewer than {params.min_class_size} nodes "
+            f"left out (split.small_class: drop): {_some(small)}",
+            "join them to others in the source; or set split.small_class: refuse to be stopped by "
+            "such classes",
+        )
+    if over:
+        yield Finding(
+            WARN,
+            f"{_count(over, 'class', 'classes')} left over at the end and left out "
+            f"(split.odd_class: drop): {_some(over)}",
+            "set split.odd_class: merge_into_last",
+            ("split.odd_class=merge_into_last",),
+        )
 
 
-def _one_task(s: StreamFacts, params: SplitParams, graph: NodeGraph) -> Finding | None:
-    if len(s.tasks) != 1:
-        return None
-    return Finding(
-        WARN,
-        "there is one task only: nothing comes after it, so nothing can be forgotten",
-        "bring more classes, or state another stream in the source; tasks of one class each would "
-        "make AA nothing but task-ID accuracy",
-    )
+def _tasks(s: StreamFacts, params: SplitParams) -> Iterator[Finding]:
+    if len(s.tasks) == 1:
+        yield Finding(
+            WARN,
+            "there is one task only: nothing comes after it, so nothing can be forgotten",
+            "bring more classes, or state another stream in the source; tasks of one class each "
+            "would make AA nothing but task-ID accuracy",
+        )
+    if alone := s.one_class_tasks:
+        yield Finding(
+            WARN,
+            f"{_count(alone, 'test graph holds', 'test graphs hold')} one class only (task "
+            f"{_some(alone)}): AA is nothing but task-ID accuracy there",
+            "set split.classes_per_task: 2 or more and split.odd_class: merge_into_last, or join "
+            "tasks in the source",
+        )
 
 
-def _one_class_tasks(s: StreamFacts, params: SplitParams, graph: NodeGraph) -> Finding | None:
-    alone = s.one_class_tasks
-    if not alone:
-        return None
-    return Finding(
-        WARN,
-        f"{_count(alone, 'test graph holds', 'test graphs hold')} one class only (task "
-        f"{_some(alone)}): AA is nothing but task-ID accuracy there",
-        "set split.classes_per_task: 2 or more and split.odd_class: merge_into_last, or join tasks "
-        "in the source",
-    )
+def _parts(s: StreamFacts, params: SplitParams) -> Iterator[Finding]:
+    redraw = "set split.parts: drawn" if s.stated.get("parts") == "given" else ""
+    for part, level in (("val", NOTE), ("test", WARN)):
+        if lacking := s.classes_without[part]:
+            yield Finding(
+                level,
+                f"{_count(lacking, 'class', 'classes')} without a {part} node, left out of the "
+                f"means over {part}: {_some(lacking)}",
+                redraw or "such a class needs more nodes (3 or more)",
+            )
+    if left_out := s.stated.get("left_out"):
+        what = f"{left_out:,} labelled nodes have no part and are left out"
+        yield Finding(NOTE, what, redraw or "give them a time in the source")
 
 
-def _lacking(
-    part: str, level: str, s: StreamFacts, params: SplitParams, graph: NodeGraph
-) -> Finding | None:
-    lacking = s.classes_without[part]
-    if not lacking:
-        return None
-    mend = "such a class needs more nodes (3 or more)"
-    if s.stated.get("parts") == "given":
-        mend = "set split.parts: drawn"
-    what = (
-        f"{_count(lacking, 'class', 'classes')} without a {part} node, left out of the means over "
-        f"{part}: {_some(lacking)}"
-    )
-    return Finding(level, what, mend)
-
-
-def _left_out(s: StreamFacts, params: SplitParams, graph: NodeGraph) -> Finding | None:
-    if not s.stated.get("left_out"):
-        return None
-    mend = "give them a time in the source"
-    if s.stated["parts"] == "given":
-        mend = "set split.parts: drawn"
-    what = f"{s.stated['left_out']:,} labelled nodes have no part and are left out"
-    return Finding(NOTE, what, mend)
-
-
-def _isolated(s: StreamFacts, params: SplitParams, graph: NodeGraph) -> Finding | None:
+def _test_nodes(s: StreamFacts, params: SplitParams) -> Iterator[Finding]:
     test = s.parts["test"]
-    if 2 * test.isolated <= test.nodes:
-        return None
-    return Finding(
-        NOTE,
-        f"{100 * test.isolated / test.nodes:.1f} % of the test nodes have no edge inside their "
-        "part",
-        "a larger split.test keeps more edges; no edge may join two parts or two tasks",
-    )
-
-
-def _twins(s: StreamFacts, params: SplitParams, graph: NodeGraph) -> Finding | None:
-    nodes = s.parts["test"].nodes
-    if 100 * s.test_twins <= nodes:
-        return None
-    return Finding(
-        WARN,
-        f"{s.test_twins:,} of {nodes:,} test nodes have the features of a training node, so they "
-        "measure memory too",
-        "drop duplicate nodes in the source",
-    )
-
-
-def _unlabelled(s: StreamFacts, params: SplitParams, graph: NodeGraph) -> Finding | None:
-    nodes, what_became = s.unlabelled
-    return Finding(NOTE, f"{nodes:,} nodes have no label: {what_became}") if nodes else None
-
-
-def _times(s: StreamFacts, params: SplitParams, graph: NodeGraph) -> Finding | None:
-    if graph.given.time is None or "time" in (params.class_order, params.parts):
-        return None
-    return Finding(
-        NOTE,
-        "the graph states times, and the split does not use them",
-        "set split.class_order: time (classes as they appear) or split.parts: time (train on the "
-        "oldest nodes)",
-    )
-
-
-STREAM: tuple[Callable[[StreamFacts, SplitParams, NodeGraph], Finding | None], ...] = (
-    _small_classes,
-    _left_over,
-    _one_task,
-    _one_class_tasks,
-    partial(_lacking, "val", NOTE),
-    partial(_lacking, "test", WARN),
-    _left_out,
-    _isolated,
-    _twins,
-    _unlabelled,
-    _times,
-)
+    if 2 * test.isolated > test.nodes:
+        share = 100 * test.isolated / test.nodes
+        yield Finding(
+            NOTE,
+            f"{share:.1f} % of the test nodes have no edge inside their part",
+            "a larger split.test keeps more edges; no edge may join two parts or two tasks",
+        )
+    if 100 * s.test_twins > test.nodes:
+        yield Finding(
+            WARN,
+            f"{s.test_twins:,} of {test.nodes:,} test nodes have the features of a training node, "
+            "so they measure memory too",
+            "drop duplicate nodes in the source",
+        )
 
 
 def stream_findings(graph: NodeGraph, facts: StreamFacts, params: SplitParams) -> list[Finding]:
     """Return what there is to say about tasks and parts."""
-    return [found for find in STREAM if (found := find(facts, params, graph)) is not None]
+    out = [f for find in (_classes, _tasks, _parts, _test_nodes) for f in find(facts, params)]
+    nodes, what_became = facts.unlabelled
+    if nodes:
+        out.append(Finding(NOTE, f"{nodes:,} nodes have no label: {what_became}"))
+    if graph.given.time is not None and "time" not in (params.class_order, params.parts):
+        what = "the graph states times, and the split does not use them"
+        mend = (
+            "set split.class_order: time (classes as they appear) or split.parts: time (train on "
+            "the oldest nodes)"
+        )
+        out.append(Finding(NOTE, what, mend))
+    return out
 
 
 def routing_findings(routed: Routed) -> list[Finding]:
     """Return why task-ID inference would fail, as validation tells it, and what to set where
     another profile and metric do better.
     """
-    grid, by = routed["grid"], routed["by"]
+    accuracy, grid, by = routed["accuracy"], routed["grid"], routed["by"]
+    doubts = routing.doubts(accuracy, routed["nearness"], grid, by)
+    right = routing.better(grid, by)
+    if right and accuracy is not None and accuracy < 1:
+        changes = routing.settings(right[0])
+        mend = "set " + " and ".join(change.replace("=", ": ") for change in changes)
+        return [Finding(WARN, doubt, mend, changes) for doubt in doubts]
     mend = (
         "route per node (taamctl eval --lens), or use a method that needs no task ID, such as "
         "analytic"
     )
-    changes: tuple[str, ...] = ()
-    accuracy, right = routed["accuracy"], routing.better(grid, by)
-    if right and accuracy is not None and accuracy < 1:
-        changes = routing.settings(right[0])
-        mend = "set " + " and ".join(change.replace("=", ": ") for change in changes)
-    doubts = routing.doubts(accuracy, routed["nearness"], grid, by)
-    return [Finding(WARN, line, mend, changes) for line in doubts]
+    return [Finding(WARN, doubt, mend) for doubt in doubts]
 
 
-def _one_way(facts: GraphFacts, joined: bool) -> Finding | None:
+def _edges(facts: GraphFacts, joined: bool) -> Iterator[Finding]:
     edges = facts["edges"]
-    if not joined or edges["one_way_share"] <= 0.01:
-        return None
-    return Finding(
-        NOTE,
-        f"{100 * edges['one_way_share']:.1f} % of the edges have no reverse; all are used both "
-        f"ways: {edges['stored']:,} become {edges['symmetrised']:,}",
-        "set split.symmetrize: never to keep their direction",
-    )
+    if joined and edges["one_way_share"] > 0.01:
+        yield Finding(
+            NOTE,
+            f"{100 * edges['one_way_share']:.1f} % of the edges have no reverse; all are used "
+            f"both ways: {edges['stored']:,} become {edges['symmetrised']:,}",
+            "set split.symmetrize: never to keep their direction",
+        )
+    if not edges["stored"]:
+        what = "there is no edge: every node has its own features only"
+        yield Finding(WARN, what, "check the edge list")
 
 
-def _no_edge(facts: GraphFacts, joined: bool) -> Finding | None:
-    if facts["edges"]["stored"]:
-        return None
-    what = "there is no edge: every node has its own features only"
-    return Finding(WARN, what, "check the edge list")
-
-
-def _empty_rows(facts: GraphFacts, joined: bool) -> Finding | None:
-    empty = facts["features"]["empty_rows"]
-    return Finding(NOTE, f"{empty:,} nodes have no feature other than 0") if empty else None
-
-
-def _empty_columns(facts: GraphFacts, joined: bool) -> Finding | None:
+def _features(facts: GraphFacts, joined: bool) -> Iterator[Finding]:
     x = facts["features"]
-    if not x["empty_columns"]:
-        return None
-    what = f"{x['empty_columns']:,} of {x['count']:,} features are 0 for every node"
-    return Finding(NOTE, what, "drop them in the source")
+    if x["empty_rows"]:
+        yield Finding(NOTE, f"{x['empty_rows']:,} nodes have no feature other than 0")
+    if x["empty_columns"]:
+        what = f"{x['empty_columns']:,} of {x['count']:,} features are 0 for every node"
+        yield Finding(NOTE, what, "drop them in the source")
+    if max(abs(x["low"]), abs(x["high"])) > 100:
+        norm = x["low"] >= 0 and x["count"] > 1
+        yield Finding(
+            WARN,
+            f"features run from {x['low']:.4g} to {x['high']:.4g}: training steps are made for "
+            "values near 1",
+            f"scale them in the source{' or set precompute.feature_norm: row' if norm else ''}",
+        )
 
 
-def _scale(facts: GraphFacts, joined: bool) -> Finding | None:
-    x = facts["features"]
-    if max(abs(x["low"]), abs(x["high"])) <= 100:
-        return None
-    mend = "scale them in the source"
-    if x["low"] >= 0 and x["count"] > 1:
-        mend += " or set precompute.feature_norm: row"
-    what = (
-        f"features run from {x['low']:.4g} to {x['high']:.4g}: training steps are made for values "
-        "near 1"
-    )
-    return Finding(WARN, what, mend)
-
-
-def _two_classes(facts: GraphFacts, joined: bool) -> Finding | None:
-    nodes = facts["features"]["duplicates_of_two_classes"]
-    if not nodes:
-        return None
-    return Finding(NOTE, f"{nodes:,} nodes have the features of a node of another class")
-
-
-def _heterophily(facts: GraphFacts, joined: bool) -> Finding | None:
+def _neighbours(facts: GraphFacts, joined: bool) -> Iterator[Finding]:
+    twins = facts["features"]["duplicates_of_two_classes"]
+    if twins:
+        yield Finding(NOTE, f"{twins:,} nodes have the features of a node of another class")
     adjusted = facts["homophily"]["adjusted"]
-    if adjusted is None or adjusted >= 0.1:
-        return None
-    return Finding(
-        NOTE,
-        f"neighbours say little about a node's class (adjusted homophily {adjusted:.2f})",
-        "compare with precompute.hops: 0, which uses no edges",
-    )
-
-
-GRAPH = (_one_way, _no_edge, _empty_rows, _empty_columns, _scale, _two_classes, _heterophily)
+    if adjusted is not None and adjusted < 0.1:
+        yield Finding(
+            NOTE,
+            f"neighbours say little about a node's class (adjusted homophily {adjusted:.2f})",
+            "compare with precompute.hops: 0, which uses no edges",
+        )
 
 
 def graph_findings(facts: GraphFacts, params: SplitParams, directed: bool) -> list[Finding]:
@@ -345,7 +270,7 @@ def graph_findings(facts: GraphFacts, params: SplitParams, directed: bool) -> li
         directed: the edges are used as directed where `symmetrize` is `as_released`.
     """
     joined = params.symmetrize == "always" or (params.symmetrize == "as_released" and not directed)
-    return [found for find in GRAPH if (found := find(facts, joined)) is not None]
+    return [f for find in (_edges, _features, _neighbours) for f in find(facts, joined)]
 
 
 def estimate(
@@ -356,40 +281,35 @@ def estimate(
     Args:
         nodes: of the whole graph.
     """
-    parts, kept = facts.parts, facts.edges_kept
-    rows = sum(part.nodes for part in parts.values())
+    train, val, test = (facts.parts[part] for part in PARTS)
     filled = features["density"] if features["kind"] == "sparse" else 1.0
+    degree = facts.edges_kept / max(1, train.nodes + val.nodes + test.nodes)
     counts = costs.Counts(
         nodes=nodes,
         used=facts.edges_used,
-        kept=kept,
-        mixed=parts["val"].edges + parts["test"].edges,
+        kept=facts.edges_kept,
+        mixed=val.edges + test.edges,
         features=features["count"],
         filled=filled,
-        filled_h=costs.reach(filled, kept / max(1, rows), work.hops),
+        filled_h=costs.reach(filled, degree, work.hops),
         classes=sum(len(t.classes) for t in facts.tasks),
         tasks=len(facts.tasks),
-        train=parts["train"].nodes,
-        val=parts["val"].nodes,
-        test=parts["test"].nodes,
+        train=train.nodes,
+        val=val.nodes,
+        test=test.nodes,
         largest=max(t.train for t in facts.tasks),
     )
-    answer = costs.modulated_answer(counts)
     priced = (
         (costs.split(counts, rates), 1),
         (costs.precompute(counts, work, rates), 1),
         (costs.train_modulated(counts, work, rates), work.runs),
-        (costs.infer(counts, rates, answer, once=True), work.runs),
+        (costs.infer(counts, rates, costs.modulated_answer(counts), once=True), work.runs),
     )
     return [Estimate(c.stage, int(c.memory), int(c.disk), c.seconds, n) for c, n in priced]
 
 
 def room_findings(estimates: list[Estimate], memory: int, disk: int) -> list[Finding]:
-    """Return whether the machine has room for every stage.
-
-    Args:
-        memory, disk: bytes there are.
-    """
+    """Return whether the machine has room, in bytes, for every stage."""
     out = []
     largest = max(estimates, key=lambda e: e.memory)
     total = sum(e.disk * e.times for e in estimates)

@@ -33,20 +33,15 @@ LEVELS = (STOP, WARN, NOTE)  # the gravest first
 Origin = TypedDict("Origin", {"dataset": str, "from": str})
 
 
-class Prospect(TypedDict):
-    """What a run would make of a graph; stream and routing are None where it comes to none."""
+class Report(Origin, GraphFacts):
+    """All that `taamctl data doctor` reports; JSON-ready with `default=dataclasses.asdict`.
+
+    Stream and routing are None where a run comes to none; `room` are bytes of memory and disk.
+    """
 
     stream: StreamFacts | None
     routing: Routed | None
     estimates: list[Estimate]
-
-
-class Report(Origin, GraphFacts, Prospect):
-    """All that `taamctl data doctor` reports; JSON-ready with `default=dataclasses.asdict`.
-
-    `room`: bytes of memory and disk that there are.
-    """
-
     room: dict[str, int]
     findings: list[Finding]
     ok: bool
@@ -66,7 +61,9 @@ def examine(context: Context, dataset: str) -> Report:
     params = context.params.section(SplitParams)
     facts, codes = graph_stats.graph_facts(graph)
     there = machine(context.layout.root)
-    prospect: Prospect = {"stream": None, "routing": None, "estimates": []}
+    stream: StreamFacts | None = None
+    routed: Routed | None = None
+    estimates: list[Estimate] = []
     try:
         split = make_split(graph, Facts(meta.directed, meta.unlabelled_as), params)
     except TaamctlError as error:
@@ -74,13 +71,11 @@ def examine(context: Context, dataset: str) -> Report:
     else:
         stream = advice.split_facts(split, codes)
         work = workload(context)
-        prospect["stream"] = stream
-        prospect["estimates"] = advice.estimate(
-            stream, facts["features"], graph.num_nodes, work, packaged(work.threads)
-        )
-        findings = advice.room_findings(prospect["estimates"], there.memory, there.disk)
+        rates = packaged(work.threads)
+        estimates = advice.estimate(stream, facts["features"], graph.num_nodes, work, rates)
+        findings = advice.room_findings(estimates, there.memory, there.disk)
         findings += advice.stream_findings(graph, stream, params)
-        prospect["routing"], more = _routing(context, graph, split, meta.feature_norm, findings)
+        routed, more = _routing(context, graph, split, meta.feature_norm, findings)
         findings += more
     findings += advice.graph_findings(facts, params, meta.directed)
     findings.sort(key=lambda finding: LEVELS.index(finding.level))
@@ -88,7 +83,9 @@ def examine(context: Context, dataset: str) -> Report:
         "dataset": dataset,
         "from": registry.origin(PACKAGE, dataset),
         **facts,
-        **prospect,
+        "stream": stream,
+        "routing": routed,
+        "estimates": estimates,
         "room": {"memory": there.memory, "disk": there.disk},
         "findings": findings,
         "ok": not any(finding.level == STOP for finding in findings),
@@ -143,12 +140,8 @@ def _line(key: str, value: str) -> str:
 
 
 def _graph_lines(report: Report) -> Iterator[str]:
-    edges, x, labels, h = (
-        report["edges"],
-        report["features"],
-        report["labels"],
-        report["homophily"],
-    )
+    edges, x, h = report["edges"], report["features"], report["homophily"]
+    labels = report["labels"]
     sizes = sorted(labels["sizes"], key=lambda size: -size[1])
     yield _line("from", report["from"])
     yield _line("nodes", f"{report['nodes']:,}; {edges['isolated_nodes']:,} without any edge")

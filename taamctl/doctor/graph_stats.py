@@ -16,17 +16,6 @@ from taamctl.graph.canonical import symmetrise
 STATED = ("arrival", "part", "time", "node_id")  # of what a graph may state itself
 
 
-class EdgeFacts(TypedDict):
-    """Counts of entries; `one_way_share` of the proper edges have no reverse."""
-
-    stored: int
-    self_loops: int
-    symmetrised: int
-    one_way_share: float
-    isolated_nodes: int
-    mean_degree: float
-
-
 class FeatureFacts(TypedDict):
     """Size, range and duplicates; `empty` columns and rows are 0 throughout."""
 
@@ -50,28 +39,20 @@ class LabelFacts(TypedDict):
     sizes: list[tuple[str, int]]
 
 
-class Homophily(TypedDict):
-    """Edges between labelled nodes, and how often both ends are of one class."""
-
-    edges: int
-    edge: float | None
-    adjusted: float | None
-
-
 class GraphFacts(TypedDict):
     """All of it, JSON-ready."""
 
     nodes: int
-    edges: EdgeFacts
+    edges: dict[str, float]
     features: FeatureFacts
     labels: LabelFacts
-    homophily: Homophily
+    homophily: dict[str, float | None]
     states: list[str]
     notes: list[str]
 
 
-def edge_facts(graph: NodeGraph, both: CSR) -> EdgeFacts:
-    """Return counts of edges.
+def edge_facts(graph: NodeGraph, both: CSR) -> dict[str, float]:
+    """Return counts of entries; `one_way_share` of the proper edges have no reverse.
 
     Args:
         both: the symmetrised adjacency.
@@ -129,7 +110,7 @@ def feature_facts(x: Array | CSR, codes: Array, labels: Array) -> FeatureFacts:
     }
 
 
-def homophily(both: CSR, labels: Array, classes: int) -> Homophily:
+def homophily(both: CSR, labels: Array, classes: int) -> dict[str, float | None]:
     """Return how often an edge joins two nodes of one class, as such and beyond what class sizes
     alone would give.
 
