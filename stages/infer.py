@@ -8,7 +8,7 @@ from taamctl.core import registry
 from taamctl.core.plain_values import canonical
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
-from taamctl.learning.routing.stream_predictions import infer_part
+from taamctl.learning.routing.queries import infer_part
 from taamctl.learning.routing.task_id import profiles
 from taamctl.params.sections import recorded
 from taamctl.params.train_params import InferParams, TrainParams

@@ -9,7 +9,7 @@ from taamctl.core.plain_values import canonical
 from taamctl.core.progress import SILENT
 from taamctl.core.types import Array
 from taamctl.learning.contract import device as devices
-from taamctl.learning.contract.learn_stream import train_stream
+from taamctl.learning.contract.learn_stages import train_stream
 from taamctl.learning.contract.recipe import Recipe, declared
 from taamctl.params.train_params import TrainParams
 from taamctl.runtime.job import Context, Job, Outcome, execute, key_of

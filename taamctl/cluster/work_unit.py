@@ -12,8 +12,8 @@ from typing import NamedTuple
 from taamctl.cluster import probe
 from taamctl.core import subnormals
 from taamctl.core.types import Array
-from taamctl.learning.contract import kept_rows
-from taamctl.learning.contract.learn_stream import learn_stage
+from taamctl.learning.contract import replay_buffer
+from taamctl.learning.contract.learn_stages import learn_stage
 from taamctl.learning.contract.method import State
 from taamctl.learning.contract.recipe import Recipe
 from taamctl.runtime import provenance
@@ -60,7 +60,7 @@ def learn(
             sizes,
             stage,
             (states, earlier[-1].training if earlier else {}),
-            sum(map(kept_rows.rows_of, states)),
+            sum(map(replay_buffer.rows_of, states)),
         )
     return Learned(*made, clock.read())
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
@@ -73,7 +73,7 @@ class Method(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Condense the task, before training on it."""
         generator = torch_generator(self.seed, "condense", data.task.index)
-        found = kept_rows.per_class(data.y, self.params.budget, data.task.classes)
+        found = replay_buffer.per_class(data.y, self.params.budget, data.task.classes)
         real = [data.h[rows] for _, rows, _ in found]
         made = [
             condense.start_rows(

@@ -11,7 +11,7 @@ from torch.nn import functional
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
@@ -71,7 +71,7 @@ class Method(ReplayMethod):
         rows = torch.cat(
             [
                 self._pick(data, rows, count)
-                for _, rows, count in kept_rows.per_class(
+                for _, rows, count in replay_buffer.per_class(
                     data.y, self.params.budget, data.task.classes
                 )
             ]
@@ -83,12 +83,14 @@ class Method(ReplayMethod):
             return rows
         generator = torch_generator(self.seed, f"memory/{int(data.y[rows[0]])}", data.task.index)
         if self.params.sampler == "random":
-            return kept_rows.pick_random(rows, count, generator)
+            return replay_buffer.pick_random(rows, count, generator)
         x = self._space(data)
         if self.params.sampler.startswith("mf"):
-            return kept_rows.pick_by_mean(x, rows, count)
+            return replay_buffer.pick_by_mean(x, rows, count)
         others = torch.nonzero(data.y != data.y[rows[0]]).flatten()
-        return kept_rows.pick_by_coverage(x, rows, others, count, self.params.distance, generator)
+        return replay_buffer.pick_by_coverage(
+            x, rows, others, count, self.params.distance, generator
+        )
 
     def _space(self, data: TaskData) -> torch.Tensor:
         if self.params.sampler.endswith("_plus"):

@@ -15,7 +15,7 @@ from torch.nn import functional
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData
-from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts, Stored
 from taamctl.learning.families.penalty import gradients
 from taamctl.learning.families.replay import ReplayMethod
@@ -80,11 +80,11 @@ class Method(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Draw m nodes, as evenly over the classes as their sizes allow."""
         generator = torch_generator(self.seed, "memory", data.task.index)
-        found = kept_rows.per_class(data.y, len(data.y), data.task.classes)
-        quota = kept_rows.evenly([len(rows) for _, rows, _ in found], self.params.budget)
+        found = replay_buffer.per_class(data.y, len(data.y), data.task.classes)
+        quota = replay_buffer.evenly([len(rows) for _, rows, _ in found], self.params.budget)
         rows = torch.cat(
             [
-                kept_rows.pick_random(rows, q, generator)
+                replay_buffer.pick_random(rows, q, generator)
                 for (_, rows, _), q in zip(found, quota, strict=True)
             ]
         )

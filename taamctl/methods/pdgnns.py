@@ -11,7 +11,7 @@ import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
@@ -62,10 +62,12 @@ class Method(ReplayMethod):
         generator = torch_generator(self.seed, "memory", data.task.index)
         weights = self._coverage(data)
         picked = [
-            kept_rows.pick_random(
+            replay_buffer.pick_random(
                 rows, count, generator, None if weights is None else weights[rows]
             )
-            for _, rows, count in kept_rows.per_class(data.y, self.params.budget, data.task.classes)
+            for _, rows, count in replay_buffer.per_class(
+                data.y, self.params.budget, data.task.classes
+            )
         ]
         rows = torch.cat(picked)
         return {"x": data.h[rows], "y": data.y[rows]}

@@ -12,7 +12,7 @@ import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData
-from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts, Stored
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
@@ -72,10 +72,10 @@ class Method(ReplayMethod):
         generator = torch_generator(self.seed, "memory", data.task.index)
         edges = differentiable.adjacency(data.extras)
         centres, context = [], []
-        for _, rows, count in kept_rows.per_class(
+        for _, rows, count in replay_buffer.per_class(
             data.y.cpu(), self.params.budget, data.task.classes
         ):
-            mine = kept_rows.pick_random(rows, count, generator)
+            mine = replay_buffer.pick_random(rows, count, generator)
             centres.append(mine)
             context.append(self._context(edges, mine.numpy(), generator))
         middle = torch.cat(centres)
@@ -105,7 +105,7 @@ class Method(ReplayMethod):
             if self.params.sampler == "uniform":
                 drawn = around[torch.randint(len(around), (count,), generator=generator)]
             else:
-                drawn = kept_rows.pick_random(
+                drawn = replay_buffer.pick_random(
                     around, min(count, len(around)), generator, torch.from_numpy(degree)[around]
                 )
             found.append(drawn.numpy())

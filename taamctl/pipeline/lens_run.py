@@ -25,7 +25,7 @@ from taamctl.features import compute as features
 from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
-from taamctl.learning.routing import by_unit, query_units, task_id
+from taamctl.learning.routing import query_units, routing_lens, task_id
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.sections import recorded
@@ -69,7 +69,7 @@ class LensInputs:
 
     context: Context
     dataset: str
-    routed: dict[int, list[list[by_unit.Routing]]] = field(default_factory=dict)
+    routed: dict[int, list[list[routing_lens.Routing]]] = field(default_factory=dict)
 
     def input_of(self, stage: str) -> tuple[Path, str]:
         """Return a stage's artefact and the command that makes it."""
@@ -77,7 +77,7 @@ class LensInputs:
         return layout.file(stage, self.dataset), layout.command(stage, self.dataset)
 
     @cached_property
-    def scenes(self) -> list[by_unit.Scene]:
+    def scenes(self) -> list[routing_lens.Scene]:
         """Return both protocols of both parts."""
         path, made_by = self.input_of("precompute")
         with FeatureStore(path, made_by) as store:
@@ -93,18 +93,18 @@ class LensInputs:
                 y = np.concatenate(labels)
                 task = np.repeat(np.arange(len(labels)), [len(y) for y in labels])
                 mixed = _mixed_query(queries, edges[part], store.info.num_features, params)
-                found.append(by_unit.Scene("grouped", part, tuple(queries), y, task))
-                found.append(by_unit.Scene("mixed", part, (mixed,), y, task))
+                found.append(routing_lens.Scene("grouped", part, tuple(queries), y, task))
+                found.append(routing_lens.Scene("mixed", part, (mixed,), y, task))
         return found
 
-    def routings(self, seed: int) -> list[list[by_unit.Routing]]:
+    def routings(self, seed: int) -> list[list[routing_lens.Routing]]:
         """Return the decisions of a seed's routers, per scene."""
         if seed not in self.routed:
             params = self.context.params
             # Profile and metric are the lens's own, whatever the run itself routes by.
             infer = replace(params.section(InferParams), profile="amp", metric="cosine")
             with FeatureStore(*self.input_of("precompute")) as store:
-                routers = by_unit.Routers(
+                routers = routing_lens.Routers(
                     [partial(store.task, k, NEEDS) for k in range(store.info.num_tasks)],
                     task_id.profiles(store.means("train"), infer),
                     store.info.bounds,
@@ -202,8 +202,8 @@ def _trained(
 
 
 def _wanted(
-    method: Method, scene: by_unit.Scene, shared: LensInputs, seed: int, at: int
-) -> list[by_unit.Routing]:
+    method: Method, scene: routing_lens.Scene, shared: LensInputs, seed: int, at: int
+) -> list[routing_lens.Routing]:
     """Return the routings that make a difference to a method: all of them, the true tasks, or
     none.
     """
@@ -213,15 +213,20 @@ def _wanted(
     }
     kind = method.facts.task_id
     if kind in fixed:
-        return [by_unit.Routing(kind, query_units.Unit("node"), by_unit.HARD, fixed[kind])]
+        return [
+            routing_lens.Routing(kind, query_units.Unit("node"), routing_lens.HARD, fixed[kind])
+        ]
     return shared.routings(seed)[at]
 
 
 def _cells(
-    method: Method, scene: by_unit.Scene, routings: list[by_unit.Routing], params: LensParams
+    method: Method,
+    scene: routing_lens.Scene,
+    routings: list[routing_lens.Routing],
+    params: LensParams,
 ) -> list[dict[str, object]]:
     bounds = np.array(method.info.bounds)
-    answers = by_unit.answer(method, scene, routings, params.top)
+    answers = routing_lens.answer(method, scene, routings, params.top)
     out = []
     for routing, predicted in zip(routings, answers, strict=True):
         balanced, micro = matrix.average_over_tasks(scene.y, scene.task, predicted, bounds)

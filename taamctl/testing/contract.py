@@ -21,10 +21,10 @@ import numpy as np
 import torch
 
 from taamctl.core.types import SCOPES, Array
-from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts
 from taamctl.store.feature_store import EXTRAS
-from taamctl.testing.case import NODES, TOY_TRAIN, Case
+from taamctl.testing.toy_stream import NODES, TOY_TRAIN, Case
 
 Check = Callable[[Case], str | None]
 BUDGET = 3  # rows that a class of the toy tasks has more than enough of
@@ -262,7 +262,7 @@ def memory_is_what_is_declared(case: Case) -> str | None:
         for one_node in (False, True):
             data = case.tasks(one_node=one_node)
             states = case.stream(lambda changes=changes: case.make(**changes), data)  # type: ignore[misc]
-            kept = sum(kept_rows.rows_of(s) for s in states)
+            kept = sum(replay_buffer.rows_of(s) for s in states)
             declared = case.make(**changes).stored(case.sizes(data)).rows
             if case.facts.memory == "none":
                 assert kept == 0, (

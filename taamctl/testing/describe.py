@@ -59,7 +59,7 @@ def describe(name: str, section: Any, where: str) -> dict[str, Any]:
     """
     import torch
 
-    from taamctl.testing.case import INFO, TOY_TRAIN
+    from taamctl.testing.toy_stream import INFO, TOY_TRAIN
 
     module = registry.load(PACKAGE, name)
     own = sections.Params(where, {"methods": {name: section}}).plugin(

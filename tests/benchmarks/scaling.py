@@ -20,7 +20,7 @@ import torch
 from timing import best, exponent, growth
 
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
-from taamctl.learning.routing.stream_predictions import predict_stream
+from taamctl.learning.routing.queries import predict_stream
 from taamctl.methods import taam
 from taamctl.params.train_params import TrainParams
 

@@ -13,8 +13,8 @@ import yaml
 
 from taamctl.core import registry, subnormals
 from taamctl.core.types import StreamInfo, Task, TaskData
-from taamctl.learning.contract import kept_rows
-from taamctl.learning.contract.learn_stream import learn_stage
+from taamctl.learning.contract import replay_buffer
+from taamctl.learning.contract.learn_stages import learn_stage
 from taamctl.learning.contract.method import State
 from taamctl.learning.kernels.adam import Adam
 from taamctl.params.binding import bind
@@ -96,6 +96,6 @@ def _stream(name: str) -> float:
         state, training, _ = learn_stage(
             learner, _task, np.full(2 * TASKS, NODES // 2), stage, (states, training), rows
         )
-        rows += kept_rows.rows_of(state)
+        rows += replay_buffer.rows_of(state)
         states.append(state)
     return time.process_time() - began

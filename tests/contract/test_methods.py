@@ -19,14 +19,14 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.spec import param
 from taamctl.core.types import QueryGraph, TaskData
-from taamctl.learning.contract.learn_stream import train_stream
+from taamctl.learning.contract.learn_stages import train_stream
 from taamctl.learning.contract.method import Facts, Stored
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import SequentialMethod
 from taamctl.propagation import differentiable
 from taamctl.testing import contract
-from taamctl.testing.case import NODES, Case
 from taamctl.testing.contract import CHECKS, Check
+from taamctl.testing.toy_stream import NODES, Case
 
 PACKAGE = "taamctl.methods"
 NAMES = registry.builtin(PACKAGE)

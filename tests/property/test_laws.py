@@ -9,18 +9,18 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from taamctl.stream.task_split import Facts, Split, make_split
 
 from taamctl.core import registry
 from taamctl.core.types import CSR, NodeGraph, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.evaluation import matrix
 from taamctl.features import compute
 from taamctl.graph.canonical import adjacency_from_edges, permute_nodes, to_scipy
-from taamctl.learning.routing.stream_predictions import predict_stream
+from taamctl.learning.routing.queries import predict_stream
 from taamctl.learning.routing.task_id import given as true_ids
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import TrainParams
+from taamctl.stream.task_split import Facts, Split, make_split
 
 SPLIT = SplitParams(
     node_order="file",

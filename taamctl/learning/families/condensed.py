@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from taamctl.core.seeding import numpy_generator, torch_generator
 from taamctl.core.types import Array, TaskData
-from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Stored
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
@@ -51,8 +51,8 @@ class CondensedMethod(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Condense the task."""
         generator = torch_generator(self.seed, "condense", data.task.index)
-        found = kept_rows.per_class(data.y, len(data.y), data.task.classes)
-        quota = kept_rows.proportionally(
+        found = replay_buffer.per_class(data.y, len(data.y), data.task.classes)
+        quota = replay_buffer.proportionally(
             [len(rows) for _, rows, _ in found], self.params.budget * len(data.task.classes)
         )
         made = [
@@ -100,7 +100,7 @@ class CondensedMethod(ReplayMethod):
         for low, high in self.info.bounds:
             sizes = [int(n) for n in class_sizes[low:high] if n]
             rows += (
-                sum(kept_rows.proportionally(sizes, self.params.budget * (high - low)))
+                sum(replay_buffer.proportionally(sizes, self.params.budget * (high - low)))
                 if sizes
                 else 0
             )

@@ -13,7 +13,7 @@ from torch.nn import functional
 from taamctl.core import registry
 from taamctl.core.progress import SILENT
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
-from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract import replay_buffer
 from taamctl.learning.families.penalty import Accumulator
 from taamctl.learning.kernels import condense, grace
 from taamctl.models.backbones import FrozenBackbone
@@ -187,20 +187,20 @@ def test_pdgnns_coverage_counts_nodes_within_two_hops() -> None:
 def test_weighted_picks_follow_their_weights() -> None:
     generator, rows = torch.Generator().manual_seed(0), torch.arange(4)
     weights = torch.tensor([1.0, 1.0, 1.0, 7.0])
-    first = [int(kept_rows.pick_random(rows, 1, generator, weights)) for _ in range(2000)]
+    first = [int(replay_buffer.pick_random(rows, 1, generator, weights)) for _ in range(2000)]
     assert np.mean(np.array(first) == 3) == pytest.approx(0.7, abs=0.05)
-    assert kept_rows.pick_random(rows, 4, generator, weights).tolist() == [0, 1, 2, 3]
+    assert replay_buffer.pick_random(rows, 4, generator, weights).tolist() == [0, 1, 2, 3]
 
 
 def test_coverage_maximisation_prefers_nodes_far_from_other_classes() -> None:
     x = torch.tensor([[0.0], [1.0], [5.0], [0.1], [0.2]])
     generator = torch.Generator().manual_seed(0)
     rows, others = torch.tensor([0, 1, 2]), torch.tensor([3, 4])
-    assert kept_rows.pick_by_coverage(x, rows, others, 1, 1.5, generator).tolist() == [2]
-    assert kept_rows.pick_by_coverage(x, rows, others, 2, 0.01, generator).tolist() == [0, 1], (
+    assert replay_buffer.pick_by_coverage(x, rows, others, 1, 1.5, generator).tolist() == [2]
+    assert replay_buffer.pick_by_coverage(x, rows, others, 2, 0.01, generator).tolist() == [0, 1], (
         "no distance is that small: the first rows"
     )
-    assert kept_rows.pick_by_mean(torch.tensor([[0.0], [1.0], [5.0]]), rows, 1).tolist() == [1]
+    assert replay_buffer.pick_by_mean(torch.tensor([[0.0], [1.0], [5.0]]), rows, 1).tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_coverage_maximisation_prefers_nodes_far_from_other_classes() -> None:
 def test_budgets_are_shared_and_spent(
     sizes: list[int], budget: int, even: list[int], proportional: list[int]
 ) -> None:
-    assert kept_rows.evenly(sizes, budget) == even
-    assert kept_rows.proportionally(sizes, budget) == proportional
+    assert replay_buffer.evenly(sizes, budget) == even
+    assert replay_buffer.proportionally(sizes, budget) == proportional
 
 
 # DeLoMe, CaT

@@ -17,7 +17,7 @@ from taamctl.core.progress import SILENT
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import Array, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.learning.contract import device as devices
-from taamctl.learning.contract.learn_stream import train_stream
+from taamctl.learning.contract.learn_stages import train_stream
 from taamctl.learning.contract.method import Method, State
 from taamctl.params import binding, params_file
 from taamctl.params.train_params import TrainParams

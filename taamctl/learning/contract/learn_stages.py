@@ -13,7 +13,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array, TaskData
-from taamctl.learning.contract import kept_rows
+from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Method, State
 
 
@@ -57,12 +57,12 @@ def train_stream(
         saved = checkpoints.load(stage)
         if saved is not None:
             state, training = saved[0], saved[1]
-            rows = kept_rows.enforce(
+            rows = replay_buffer.enforce(
                 first,
                 state,
                 training,
                 rows,
-                kept_rows.seen_sizes(class_sizes, info.bounds[stage][1]),
+                replay_buffer.seen_sizes(class_sizes, info.bounds[stage][1]),
             )
             progress.advance(first.steps(stage))
             progress.line(
@@ -74,7 +74,7 @@ def train_stream(
             state, training, losses = learn_stage(
                 make(), load_task, class_sizes, stage, (states, training), rows, progress
             )
-            rows += kept_rows.rows_of(state)
+            rows += replay_buffer.rows_of(state)
             checkpoints.save(stage, state, training, losses)
             progress.line(
                 f"task {stage + 1}/{info.num_tasks}: loss {np.asarray(losses)[-1]:.4f}, "
@@ -114,12 +114,12 @@ def learn_stage(
     losses = method.learn(tuple(load_task(k) for k in wanted), progress)
     _refuse_divergence(losses, stage)
     state, training = method.state(), method.training_state()
-    kept_rows.enforce(
+    replay_buffer.enforce(
         method,
         state,
         training,
         rows,
-        kept_rows.seen_sizes(class_sizes, method.info.bounds[stage][1]),
+        replay_buffer.seen_sizes(class_sizes, method.info.bounds[stage][1]),
     )
     return state, training, losses
 
