@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from taamctl.core import registry
 from taamctl.core.plain_values import canonical
 from taamctl.learning.contract import device as devices
@@ -30,81 +32,81 @@ CODE = (
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     """Infer task IDs and predict val and test parts with one trained method."""
-    module, params = registry.load("taamctl.methods", method), context.params.section(InferParams)
-    features_at, trained_at = (
-        context.layout.file("precompute", dataset),
-        context.layout.file("train", dataset, method, seed),
-    )
-    output = context.layout.file("infer", dataset, method, seed)
-    inputs = (
-        (features_at, context.layout.command("precompute", dataset)),
-        (trained_at, context.layout.command("train", dataset, method, seed)),
-    )
+    params = context.params.section(InferParams)
+    layout = context.layout
+    run = (dataset, method, seed)
     job = Job(
         "infer",
         f"{dataset}/{method}/seed-{seed}",
         canonical(params),
-        inputs,
-        (output,),
+        (
+            (layout.file("precompute", dataset), layout.command("precompute", dataset)),
+            (layout.file("train", *run), layout.command("train", *run)),
+        ),
+        (layout.file("infer", *run),),
         (*CODE, f"methods/{method}.py"),
         {"infer": params},
         flushes=True,
     )
+    features_at, trained_at = job.inputs
 
     def compute() -> None:
         with (
-            FeatureStore(*inputs[0]) as features,
-            artefacts.Artefact(trained_at, "train", inputs[1][1]) as trained,
+            FeatureStore(*features_at) as features,
+            artefacts.Artefact(trained_at[0], "train", trained_at[1]) as trained,
         ):
-            made = trained.params
-            train, own = (
-                recorded(TrainParams, made["train"], *inputs[1]),
-                recorded(module.Params, made["method"], *inputs[1]),
-            )
-            cpu = devices.resolve(
-                "cpu"
-            )  # always: the same predictions on every machine, and cheap beside training
-            devices.pin(cpu, train.threads)
-            learner: Method = module.Method(own, features.info, train, made["seed"], cpu)
+            learner = _untrained(method, features, trained, trained_at[1])
             shared, states = model_store.read(trained)
             learner.load(shared, states)
-            routed, needs = params.routed(learner.facts.routing), learner.facts.query_needs
+            routed = params.routed(learner.facts.routing)
             prototypes = features.means("train")
-            parts = {
-                part: infer_part(
+            arrays = {
+                "stream/bounds": np.array(features.info.bounds),
+                "classes/name": features.read("classes/name"),
+            }
+            for part in ("val", "test"):
+                inferred = infer_part(
                     learner,
                     states,
-                    [features.query(k, part, needs) for k in range(features.info.num_tasks)],
-                    features.labels(part),
-                    features.means(part),
-                    prototypes,
-                    routed,
+                    queries=[
+                        features.query(k, part, learner.facts.query_needs)
+                        for k in range(features.info.num_tasks)
+                    ],
+                    labels=features.labels(part),
+                    means=features.means(part),
+                    prototypes=prototypes,
+                    params=routed,
                 )
-                for part in ("val", "test")
-            }
-            used = {
-                "prototype_width": profiles(prototypes, routed).shape[1],
-                "routed": [routed.profile, routed.metric],
-            }
+                arrays |= {f"{part}/{name}": array for name, array in inferred.items()}
             facts = {
                 **json.loads(trained.attribute("facts")),
-                **used,
+                "prototype_width": profiles(prototypes, routed).shape[1],
+                "routed": [routed.profile, routed.metric],
                 "num_features": features.info.num_features,
                 "settings": {"precompute": features.params, "train": trained.params},
             }
-            bounds, names = features.info.bounds, features.read("classes/name")
 
         def fill(writer: artefact_writer.Writer) -> None:
             writer.attribute("facts", json.dumps(facts, sort_keys=True))
-            writer.put("stream/bounds", bounds)
-            writer.put("classes/name", names)
-            for path, array in (
-                (f"{part}/{name}", a)
-                for part, arrays in parts.items()
-                for name, a in arrays.items()
-            ):
+            for path, array in arrays.items():
                 writer.put(path, array)
 
-        artefact_writer.create(output, "infer", job.params, fill)
+        artefact_writer.create(job.outputs[0], "infer", job.params, fill)
 
     return execute(context, job, compute)
+
+
+def _untrained(
+    method: str, features: FeatureStore, trained: artefacts.Artefact, made_by: str
+) -> Method:
+    """Return a new object of a trained method. It predicts on the CPU, always: the same
+    predictions on every machine, and cheap beside training.
+    """
+    module = registry.load("taamctl.methods", method)
+    made = trained.params
+    train = recorded(TrainParams, made["train"], trained.path, made_by)
+    own = recorded(module.Params, made["method"], trained.path, made_by)
+    cpu = devices.resolve("cpu")
+    devices.pin(cpu, train.threads)
+    learner: Method = module.Method(own, features.info, train, made["seed"], cpu)
+    return learner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from taamctl.core import registry
 from taamctl.core.plain_values import canonical
@@ -39,70 +39,55 @@ def plan(
 ) -> tuple[Recipe, Job, FileCheckpoints]:
     """Return what a run learns, what it makes, and where its finished tasks are kept."""
     own = context.params.plugin("methods", method, registry.load("taamctl.methods", method).Params)
-    train, source = context.params.section(TrainParams), context.layout.file("precompute", dataset)
+    train = context.params.section(TrainParams)
+    layout = context.layout
     recipe = Recipe(method, own, train, seed, devices.resolve(train.device).type)
-    recorded = {
-        "train": {**canonical(train), "device": recipe.device},
-        "method": canonical(own),
-        "seed": seed,
-    }
-    inputs, output = (
-        ((source, context.layout.command("precompute", dataset)),),
-        context.layout.file("train", dataset, method, seed),
-    )
+    recorded = {**canonical(train), "device": recipe.device}
     job = Job(
         "train",
         f"{dataset}/{method}/seed-{seed}",
-        recorded,
-        inputs,
-        (output,),
+        {"train": recorded, "method": canonical(own), "seed": seed},
+        ((layout.file("precompute", dataset), layout.command("precompute", dataset)),),
+        (layout.file("train", dataset, method, seed),),
         (*CODE, f"methods/{method}.py"),
         {"train": train, f"methods.{method}": own},
         flushes=True,
     )
-    return (
-        recipe,
-        job,
-        FileCheckpoints(
-            context.layout.checkpoints(dataset, method, seed), lambda: key_of(context, job)
-        ),
-    )
+    folder = layout.checkpoints(dataset, method, seed)
+    return recipe, job, FileCheckpoints(folder, lambda: key_of(context, job))
 
 
 def run(
-    context: Context, dataset: str, method: str, seed: int, learned: dict[str, Any] | None = None
+    context: Context,
+    dataset: str,
+    method: str,
+    seed: int,
+    learned: Mapping[str, object] | None = None,
 ) -> Outcome:
     """Train one method with one seed on one precomputed data set; `learned`: facts on the tasks
-    that this command learned elsewhere.
+    that this command learned elsewhere, on a cluster.
     """
     recipe, job, store = plan(context, dataset, method, seed)
 
-    def compute() -> dict[str, Any]:
+    def compute() -> dict[str, object]:
         if context.force and learned is None:
             store.remove()
+        progress = context.progress if learned is None else SILENT
         with FeatureStore(*job.inputs[0]) as features:
             make, load_task, sizes = recipe.begin(features)
-            resumed = train_stream(
-                make, load_task, sizes, store, context.progress if learned is None else SILENT
-            )
+            resumed = train_stream(make, load_task, sizes, store, progress)
         learner = make()
         facts = declared(learner, sizes)
 
         def stage(t: int) -> tuple[State, Array] | None:
             return store.require(t) if learner.trains(t) else None
 
-        artefact_writer.create(
-            job.outputs[0],
-            "train",
-            job.params,
-            lambda to: model_store.fill(
-                to, learner.info, facts, learner.shared(), stage, learner.epochs
-            ),
-        )
-        return {
-            "resumed_tasks": resumed,
-            "device": devices.name(devices.resolve(recipe.device)),
-            **(learned or {}),
-        }
+        def fill(writer: artefact_writer.Writer) -> None:
+            shared = learner.shared()
+            model_store.fill(writer, learner.info, facts, shared, stage, learner.epochs)
+
+        artefact_writer.create(job.outputs[0], "train", job.params, fill)
+        device = devices.name(devices.resolve(recipe.device))
+        return {"resumed_tasks": resumed, "device": device, **(learned or {})}
 
     return execute(context, job, compute, store.remove)

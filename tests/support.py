@@ -11,9 +11,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
 
 STAGES = ("split", "precompute", "train", "infer", "eval", "report")
 PER_RUN = ("train", "infer", "eval", "report", "run")
@@ -163,3 +167,25 @@ def error_lines(result: Result) -> tuple[list[str], list[str]]:
     return [x for x in lines if x.startswith("error: ")], [
         x for x in lines if x.startswith("hint: ")
     ]
+
+
+def modulate(
+    weights: Mapping[str, torch.Tensor],
+    h: torch.Tensor,
+    *,
+    normalise: bool = True,
+    residual: bool = True,
+) -> torch.Tensor:
+    """Return h' as the equations of TAAM state it, [N, F]: the plain form of what `models.layer`
+    computes.
+    """
+    import torch
+    from torch.nn import functional
+
+    from taamctl.models.modulators import modulation
+
+    gamma, beta = modulation(dict(weights))
+    a = torch.softmax(functional.linear(h, weights["watt"], weights["watt_bias"]), dim=1)
+    scaled = functional.layer_norm(h, h.shape[1:], eps=1e-5) if normalise else h
+    moved = (a @ gamma) * scaled + a @ beta
+    return moved + h if residual else moved

@@ -4,20 +4,19 @@ adds to.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.spec import param
-from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
-from taamctl.learning.contract.method import Facts, State, Stored
+from taamctl.core.types import Array, QueryGraph, TaskData
+from taamctl.learning.contract.method import Facts, State, Stored, to_tensors
 from taamctl.learning.contract.method import Method as Base
 from taamctl.learning.kernels import ridge
-from taamctl.params.train_params import RidgeParams, TrainParams
+from taamctl.params.train_params import RidgeParams
 from taamctl.propagation import differentiable
 
 
@@ -41,58 +40,45 @@ class Method(Base):
     profiles of mixed hops and the ridge from the sums are ours.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="Analytic",
         family="closed form",
         source="ACIL (2022), AL-GNN (2025)",
-        sees="current",
-        task_id="none",
         needs=("x", "edges"),
         query_needs=("x", "edges"),
         memory="sums over nodes: a Gram matrix and a column per class",
     )
     params: Params
 
-    def __init__(
-        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
-    ) -> None:
-        super().__init__(params, info, train, seed, device)
-        self._lift = ridge.Lift.draw(info.num_features, self.params, seed)
-        width = self.params.profile_width(info.num_features)
-        self._sums = ridge.Sums(
-            torch.zeros(width, width, dtype=torch.float64),
-            torch.zeros(width, 0, dtype=torch.float64),
-            0,
-        )
-        self._squeezed = ridge.squeeze(self._sums.gram, self.params.rank or 0)
-        self._weight = torch.zeros(width, 0)
+    work = "ridge"
+    epochs = 1
 
-    @property
-    def epochs(self) -> int:
-        """Return 1: there is nothing to repeat."""
-        return 1
+    def setup(self) -> None:
+        """Draw the random matrix of the profiles, and begin with empty sums."""
+        self._lift = ridge.Lift.draw(self.info.num_features, self.params, self.seed)
+        width = self.params.profile_width(self.info.num_features)
+        gram = torch.zeros(width, width, dtype=torch.float64)
+        self._sums = ridge.Sums(gram, torch.zeros(width, 0, dtype=torch.float64), 0)
+        self._squeezed = ridge.squeeze(gram, self.params.rank or 0)
+        self._weight = torch.zeros(width, 0)
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Add one task to the sums and solve; return the share of its training nodes that are
         wrong.
         """
         data = tasks[-1]
-        profiles = self._hops(data.h, data.extras)
-        mine = ridge.collect(
-            profiles,
-            (data.y - data.task.low).to(self.device),
-            data.task.high - data.task.low,
-            self._lift,
-            self.params,
-        )
+        y = data.y.to(self.device)
+        hops = self._hops(data.h, data.extras)
+        classes = data.task.high - data.task.low
+        mine = ridge.collect(hops, y - data.task.low, classes, self._lift, self.params)
         self._sums = self._sums.joined(mine)
         if self.params.rank is not None:
             self._squeezed = ridge.squeeze(self._sums.gram, self.params.rank)
             self._sums = replace(self._sums, gram=ridge.unsqueeze(*self._squeezed))
         self._weight, _ = ridge.solve(self._sums, self.params)
         progress.advance(self.steps(data.task.index))
-        predicted = self._scores(profiles).argmax(1)
-        return np.array([(predicted != data.y.to(predicted.device)).float().mean()], np.float32)
+        predicted = self._scores(hops).argmax(1)
+        return np.array([(predicted != y).float().mean().cpu()], np.float32)
 
     def shared(self) -> dict[str, Array]:
         """Return the random matrix of the profiles, frozen as a backbone is."""
@@ -107,28 +93,28 @@ class Method(Base):
         kept = {"cross": self._sums.cross.numpy(), "nodes": np.array([self._sums.nodes])}
         if self.params.rank is None:
             return {"gram": ridge.pack(self._sums.gram).numpy(), **kept}
-        return {"factors": self._squeezed[0].numpy(), "diagonal": self._squeezed[1].numpy(), **kept}
+        factors, diagonal = self._squeezed
+        return {"factors": factors.numpy(), "diagonal": diagonal.numpy(), **kept}
 
     def load(self, shared: State, states: Sequence[State], training: State | None = None) -> None:
         """Install the weights of the last stage, and the sums where training goes on."""
+        cpu = torch.device("cpu")
         if shared:
-            self._lift = ridge.Lift(torch.from_numpy(np.array(shared["lift"])), self._lift.projects)
-        self._weight = torch.from_numpy(np.array(states[-1]["weight"]))
+            self._lift = replace(self._lift, matrix=to_tensors(shared, cpu)["lift"])
+        self._weight = to_tensors(states[-1], cpu)["weight"]
         if training:
-            kept = {name: torch.from_numpy(np.array(array)) for name, array in training.items()}
-            whole = "gram" in kept
-            gram = (
-                ridge.unpack(kept["gram"], len(self._weight))
-                if whole
-                else ridge.unsqueeze(kept["factors"], kept["diagonal"])
-            )
+            kept = to_tensors(training, cpu)
+            if "gram" in kept:
+                gram = ridge.unpack(kept["gram"], len(self._weight))
+            else:
+                gram = ridge.unsqueeze(kept["factors"], kept["diagonal"])
             self._sums = ridge.Sums(gram, kept["cross"], int(kept["nodes"][0]))
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
         """Return the regression's outputs; the task ID is not used."""
         return self._scores(self._hops(query.h, query.extras))
 
-    def _hops(self, h: torch.Tensor, extras: Any) -> dict[int, torch.Tensor]:
+    def _hops(self, h: torch.Tensor, extras: Mapping[str, Array]) -> dict[int, torch.Tensor]:
         found = differentiable.hop_rows(h, extras, self.params.hops, self.info.hops)
         return {j: x.to(self.device) for j, x in found.items()}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch.nn import functional
@@ -11,8 +10,8 @@ from torch.nn import functional
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts
+from taamctl.learning.contract.replay_buffer import per_class
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import condense, loop
@@ -50,21 +49,14 @@ class Method(ReplayMethod):
     labels of a task whenever its first node is of the second class.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="DeLoMe",
         family="replay",
         source="Niu, Pang and Chen (2024)",
-        sees="current",
-        task_id="none",
         needs=("x",),
         memory="synthetic rows, b per class",
     )
     params: Params
-
-    @property
-    def variant(self) -> str:
-        """Return the profile."""
-        return self.params.profile
 
     def steps(self, stage: int) -> int:
         """Return condensing iterations and epochs."""
@@ -73,35 +65,28 @@ class Method(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Condense the task, before training on it."""
         generator = torch_generator(self.seed, "condense", data.task.index)
-        found = replay_buffer.per_class(data.y, self.params.budget, data.task.classes)
-        real = [data.h[rows] for _, rows, _ in found]
+        found = per_class(data.y, self.params.budget, data.task.classes)
+        classes = [c for c, _, _ in found]
+        drawn = [condense.start_rows(rows, count, generator) for _, rows, count in found]
         made = [
-            condense.start_rows(
-                rows,
-                count,
-                generator,
-                lambda r: differentiable.raw_rows(data.extras, r, self.info.num_features),
-            ).to(self.device)
-            for _, rows, count in found
+            differentiable.raw_rows(data.extras, rows, self.info.num_features).to(self.device)
+            for rows in drawn
         ]
-        kind = "raw_nll" if self.params.profile == "release" else "ce"
         condense.match_gradients(
-            real,
+            [data.h[rows] for _, rows, _ in found],
             made,
-            [c for c, _, _ in found],
-            self.info.num_classes,
-            HIDDEN,
-            kind,
-            self.params.iterations,
-            self.params.condense_lr,
-            generator,
-            self.progress,
+            classes,
+            num_classes=self.info.num_classes,
+            hidden=HIDDEN,
+            kind={"release": "raw_nll", "text": "ce"}[self.params.profile],
+            iterations=self.params.iterations,
+            lr=self.params.condense_lr,
+            generator=generator,
+            progress=self.progress,
         )
-        labels = self._labels(data, [c for c, _, _ in found])
-        y = [
-            torch.full((len(s),), c, device=self.device) for s, c in zip(made, labels, strict=True)
-        ]
-        return {"x": torch.cat(made), "y": torch.cat(y)}
+        counts = torch.tensor([len(rows) for rows in made])
+        y = torch.tensor(self._labels(data, classes)).repeat_interleave(counts).to(self.device)
+        return {"x": torch.cat(made), "y": y}
 
     def _labels(self, data: TaskData, classes: list[int]) -> list[int]:
         if self.params.labels == "class_id":
@@ -112,16 +97,14 @@ class Method(ReplayMethod):
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return the sum of the groups' adjusted cross-entropies."""
         old = self.memory[:-1]
-        counts = torch.bincount(torch.cat([data.y, *(m["y"] for m in old)]), minlength=self.seen)[
-            : self.seen
-        ].float()
+        labels = torch.cat([data.y, *(m["y"] for m in old)])
+        counts = torch.bincount(labels, minlength=self.seen)[: self.seen].float()
         shift = self.params.tau * (counts / counts.sum()).clamp(min=1e-12).log()
 
         def group(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             return functional.cross_entropy(self.net.logits(x, self.seen) + shift, y)
 
-        def objective(rows: torch.Tensor | None) -> torch.Tensor:
-            h, y = (data.h, data.y) if rows is None else (data.h[rows], data.y[rows])
-            return sum((group(m["x"], m["y"]) for m in old), group(h, y))
+        def objective(rows: loop.Rows) -> torch.Tensor:
+            return sum((group(m["x"], m["y"]) for m in old), group(data.h[rows], data.y[rows]))
 
         return objective, len(data.y)

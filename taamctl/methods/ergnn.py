@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch.nn import functional
@@ -54,12 +53,10 @@ class Method(ReplayMethod):
     by the cost table and the results of TAAM (AAMAS 2026).
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="ER-GNN",
         family="replay",
         source="Zhou and Cao (2021)",
-        sees="current",
-        task_id="none",
         needs=("x", "edges"),
         memory="rows of X, b per class",
     )
@@ -68,14 +65,8 @@ class Method(ReplayMethod):
 
     def select(self, data: TaskData) -> Tensors:
         """Take b nodes per class and what is replayed of them."""
-        rows = torch.cat(
-            [
-                self._pick(data, rows, count)
-                for _, rows, count in replay_buffer.per_class(
-                    data.y, self.params.budget, data.task.classes
-                )
-            ]
-        )
+        found = replay_buffer.per_class(data.y, self.params.budget, data.task.classes)
+        rows = torch.cat([self._pick(data, rows, count) for _, rows, count in found])
         return {"x": self._view(data, rows).to(self.device), "y": data.y[rows]}
 
     def _pick(self, data: TaskData, rows: torch.Tensor, count: int) -> torch.Tensor:
@@ -96,9 +87,8 @@ class Method(ReplayMethod):
         if self.params.sampler.endswith("_plus"):
             with torch.no_grad():
                 return functional.relu(functional.linear(data.h, self.net.parameters()[0]))
-        return differentiable.raw_rows(
-            data.extras, torch.arange(len(data.y)), self.info.num_features
-        ).to(self.device)
+        every = torch.arange(len(data.y))
+        return differentiable.raw_rows(data.extras, every, self.info.num_features).to(self.device)
 
     def _view(self, data: TaskData, rows: torch.Tensor) -> torch.Tensor:
         if self.params.view == "cached_h":
@@ -117,9 +107,8 @@ class Method(ReplayMethod):
         if len(self.memory) < 2:
             return new, len(data.y)
         x, y = self.replayed()
-        old, size = self.cross_entropy(x, y), len(y)
-        beta = size / (size + len(data.y))
-        a, b = {"published": (beta, 1 - beta), "swapped": (1 - beta, beta), "none": (1.0, 1.0)}[
-            self.params.beta
-        ]
-        return lambda rows: a * new(rows) + b * old(None), len(data.y)
+        old = self.cross_entropy(x, y)
+        beta = len(y) / (len(y) + len(data.y))
+        weights = {"published": (beta, 1 - beta), "swapped": (1 - beta, beta), "none": (1.0, 1.0)}
+        a, b = weights[self.params.beta]
+        return lambda rows: a * new(rows) + b * old(loop.ALL), len(data.y)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch.nn import functional
@@ -11,7 +10,7 @@ from torch.nn import functional
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.penalty import PenalisedMethod, gradients
+from taamctl.learning.families.penalty import PenalisedMethod, gradients, squares
 from taamctl.learning.kernels import loop
 from taamctl.models.backbones import TrainableNet
 
@@ -35,33 +34,30 @@ class Method(PenalisedMethod):
     Source: Kirkpatrick et al. (2017), as in the CGLB benchmark (2022).
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="EWC",
         family="regularisation",
         source="Kirkpatrick et al. (2017); CGLB (2022)",
-        sees="current",
-        task_id="none",
     )
     params: Params
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return cross-entropy plus penalty."""
         new = self.cross_entropy(data.h, data.y)
-        return (
-            lambda rows: new(rows) + self.params.strength * self.pull(self.net.parameters()),
-            len(data.y),
-        )
+
+        def objective(rows: loop.Rows) -> torch.Tensor:
+            return new(rows) + self.params.strength * self.pull(self.net.parameters())
+
+        return objective, len(data.y)
 
     def end(self, data: TaskData) -> None:
         """Add the task's Fisher information."""
+        weights = self.net.parameters()
         if self.params.fisher == "batch":
-            fisher = [
-                g**2
-                for g in gradients(self.cross_entropy(data.h, data.y)(None), self.net.parameters())
-            ]
+            fisher = squares(gradients(self.cross_entropy(data.h, data.y)(loop.ALL), weights))
         else:
             fisher = self._per_sample(data)
-        self.pull.add(fisher, self.net.parameters())
+        self.pull.add(fisher, weights)
 
     def _per_sample(self, data: TaskData) -> list[torch.Tensor]:
         """Return mean_v (d CE_v / d theta)^2: (delta x^T)^2 factors into delta^2 (x^2)^T, so no
@@ -71,9 +67,8 @@ class Method(PenalisedMethod):
         with torch.no_grad():
             a = functional.relu(functional.linear(data.h, self.net.w1))
             w2 = self.net.w2[: self.seen]
-            delta = torch.softmax(functional.linear(a, w2), dim=1) - functional.one_hot(
-                data.y, self.seen
-            )
+            chance = torch.softmax(functional.linear(a, w2), dim=1)
+            delta = chance - functional.one_hot(data.y, self.seen)
             inner = (delta @ w2) * (a > 0)
             out = torch.zeros_like(self.net.w2)
             out[: self.seen] = (delta**2).T @ a**2 / len(data.y)

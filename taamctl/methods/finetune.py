@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.sequential import SequentialMethod
 
@@ -17,10 +15,8 @@ class Method(SequentialMethod):
     Source: the "bare" baseline of the CGLB benchmark (2022).
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="Finetuning",
         family="lower reference",
         source="CGLB (2022)",
-        sees="current",
-        task_id="none",
     )

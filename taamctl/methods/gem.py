@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,8 +14,8 @@ from torch.nn import functional
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData
-from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts, Stored
+from taamctl.learning.contract.replay_buffer import evenly, per_class, pick_random
 from taamctl.learning.families.penalty import gradients
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
@@ -51,9 +50,8 @@ def project(g: torch.Tensor, memories: torch.Tensor, margin: float) -> torch.Ten
         return g
     wide = memories.double()
     quadratic = (wide @ wide.T).cpu().numpy()
-    quadratic += (
-        RIDGE * max(1.0, float(np.trace(quadratic)) / len(against)) * np.eye(len(against))
-    )  # of large gradients too
+    largest = max(1.0, float(np.trace(quadratic)) / len(against))
+    quadratic += RIDGE * largest * np.eye(len(against))  # positive definite whatever their size
     lower = np.linalg.cholesky(quadratic)
     u, _ = nnls(lower.T, -np.linalg.solve(lower, quadratic.sum(1) * margin + against))
     return g + torch.from_numpy(u + margin).to(g) @ memories
@@ -67,12 +65,10 @@ class Method(ReplayMethod):
     one class where ids are sorted. Source: Lopez-Paz and Ranzato (2017).
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="GEM",
         family="replay",
         source="Lopez-Paz and Ranzato (2017)",
-        sees="current",
-        task_id="none",
         memory="rows of H, m per task",
     )
     params: Params
@@ -80,14 +76,12 @@ class Method(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Draw m nodes, as evenly over the classes as their sizes allow."""
         generator = torch_generator(self.seed, "memory", data.task.index)
-        found = replay_buffer.per_class(data.y, len(data.y), data.task.classes)
-        quota = replay_buffer.evenly([len(rows) for _, rows, _ in found], self.params.budget)
-        rows = torch.cat(
-            [
-                replay_buffer.pick_random(rows, q, generator)
-                for (_, rows, _), q in zip(found, quota, strict=True)
-            ]
-        )
+        found = per_class(data.y, len(data.y), data.task.classes)
+        quota = evenly([len(rows) for _, rows, _ in found], self.params.budget)
+        drawn = [
+            pick_random(rows, q, generator) for (_, rows, _), q in zip(found, quota, strict=True)
+        ]
+        rows = torch.cat(drawn)
         return {"x": data.h[rows], "y": data.y[rows]}
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
@@ -107,9 +101,8 @@ class Method(ReplayMethod):
                 rows.append(torch.cat([g.flatten() for g in gradients(value, weights)]))
             current = torch.cat([_gradient(p).flatten() for p in weights])
             projected = project(current, torch.stack(rows), self.params.margin)
-            for p, g in zip(
-                weights, torch.split(projected, [p.numel() for p in weights]), strict=True
-            ):
+            parts = torch.split(projected, [p.numel() for p in weights])
+            for p, g in zip(weights, parts, strict=True):
                 p.grad = g.reshape(p.shape)
 
         return adjust
@@ -123,5 +116,5 @@ class Method(ReplayMethod):
         return Stored(rows=rows, net=self.net_words)
 
 
-def _gradient(p: torch.Tensor) -> Any:
+def _gradient(p: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(p) if p.grad is None else p.grad

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from taamctl.core.spec import param
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.prompted import PromptedMethod
+from taamctl.learning.families.prompted import PromptedMethod, PromptParams
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(PromptParams):
     """GPF's own parameters."""
 
     prompts: int = param("tokens of a prompt, P; 1 is GPF, more is GPF-plus", ge=1)
-    position: str = param(
-        "pre: the prompt is added to X, before propagation; post: to H, without any edge",
-        choices=("pre", "post"),
-    )
-    pretrain: str = param("none: random backbone; grace: as for tpp", choices=("grace", "none"))
-    pretrain_epochs: int = param("passes of pre-training", ge=1)
-    drop_edge: float = param("share of edges left out of the second view", ge=0, lt=1)
-    drop_feature: float = param("share of feature columns zeroed in the second view", ge=0, lt=1)
 
 
 class Method(PromptedMethod):
@@ -32,11 +23,10 @@ class Method(PromptedMethod):
     Source: Fang et al. (2023) for the prompt; the composition is ours, as a control.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="GPF",
         family="prompt",
         source="Fang et al. (2023)",
-        sees="current",
         task_id="inferred",
         needs=("x", "edges"),
         query_needs=("x", "edges"),

@@ -5,8 +5,6 @@ The upper reference of class-incremental learning.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.jointly import JointMethod, JointParams
 
@@ -19,6 +17,4 @@ class Method(JointMethod):
     Source: the "joint" reference of the CGLB benchmark (2022).
     """
 
-    facts: ClassVar[Facts] = Facts(
-        title="Joint", family="upper reference", source="CGLB (2022)", sees="all", task_id="none"
-    )
+    facts = Facts(title="Joint", family="upper reference", source="CGLB (2022)", sees="all")

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.spec import param
-from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
+from taamctl.core.types import Array, QueryGraph, TaskData
 from taamctl.learning.contract.method import Facts, State, Stored
 from taamctl.learning.contract.method import Method as Base
-from taamctl.params.train_params import TrainParams
 
 
 @dataclass(frozen=True)
@@ -36,66 +35,58 @@ class Method(Base):
     control; solver scikit-learn's L-BFGS.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="Linear probe",
         family="probe",
         source="taamctl, as a control",
-        sees="current",
         task_id="inferred",
     )
     params: Params
 
-    def __init__(
-        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
-    ) -> None:
-        super().__init__(params, info, train, seed, device)
+    work = "probe"
+    independent = True
+    scope = "task_only"
+
+    def setup(self) -> None:
+        """Begin without a probe."""
         self._latest: dict[str, Array] = {}
-        self._weight, self._bias = np.zeros((0, info.num_features)), np.zeros(0)
-
-    @property
-    def independent(self) -> bool:
-        """A probe sees its own task only."""
-        return True
-
-    @property
-    def scope(self) -> str:
-        """Return the probe's own classes."""
-        return "task_only"
+        self._weight = np.zeros((0, self.info.num_features))
+        self._bias = np.zeros(0)
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Fit one logistic regression; return its final mean negative log-likelihood."""
-        from sklearn.linear_model import LogisticRegression
-        from threadpoolctl import threadpool_limits  # scikit-learn brings it
-
         data = tasks[-1]
-        h, y, classes = data.h.cpu().numpy(), data.y.cpu().numpy(), data.task.high - data.task.low
-        weight, bias = np.zeros((classes, h.shape[1])), np.zeros(classes)
-        present = np.unique(y) - data.task.low
+        h = data.h.cpu().numpy()
+        own = data.y.cpu() - data.task.low
+        classes = data.task.high - data.task.low
+        present = np.unique(own)
+        weight = np.zeros((classes, h.shape[1]))
+        bias = np.full(classes, -1e9)  # a class without a training node is never predicted
+        bias[present] = 0
         if len(present) > 1:
-            model = LogisticRegression(
-                C=self.params.c,
-                max_iter=self.params.iterations,
-                class_weight="balanced" if self.train.balance else None,
-            )
-            with threadpool_limits(self.train.threads):
-                model.fit(h.astype(np.float64), y)
-            both = len(present) == 2  # scikit-learn keeps one row for two classes: the log-odds
-            weight[present] = (
-                np.concatenate([-model.coef_, model.coef_]) / 2 if both else model.coef_
-            )
-            bias[present] = (
-                np.concatenate([-model.intercept_, model.intercept_]) / 2
-                if both
-                else model.intercept_
-            )
-        absent = np.setdiff1d(np.arange(classes), present)
-        bias[absent] = -1e9  # a class without a training node is never predicted
+            weight[present], bias[present] = self._fitted(h.astype(np.float64), data.y)
         self._latest = {"weight": weight.astype(np.float32), "bias": bias.astype(np.float32)}
         progress.advance(self.train.epochs)
         logits = torch.from_numpy(h @ self._latest["weight"].T + self._latest["bias"])
-        return np.array(
-            [torch.nn.functional.cross_entropy(logits, data.y.cpu() - data.task.low)], np.float32
+        return np.array([functional.cross_entropy(logits, own)], np.float32)
+
+    def _fitted(self, h: Array, y: torch.Tensor) -> tuple[Array, Array]:
+        """Return weights and biases of the classes that have a node."""
+        from sklearn.linear_model import LogisticRegression
+        from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+        model = LogisticRegression(
+            C=self.params.c,
+            max_iter=self.params.iterations,
+            class_weight="balanced" if self.train.balance else None,
         )
+        with threadpool_limits(self.train.threads):
+            model.fit(h, y.cpu().numpy())
+        if len(model.classes_) > 2:
+            return model.coef_, model.intercept_
+        # of two classes scikit-learn keeps one row, the log-odds
+        coef = np.concatenate([-model.coef_, model.coef_]) / 2
+        return coef, np.concatenate([-model.intercept_, model.intercept_]) / 2
 
     def state(self) -> dict[str, Array]:
         """Return the task's weights [|C_k|, F] and biases [|C_k|]."""

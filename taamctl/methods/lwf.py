@@ -5,7 +5,6 @@ task's nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch.nn import functional
@@ -16,8 +15,8 @@ from taamctl.core.types import TaskData
 from taamctl.learning.contract.method import Facts, Stored
 from taamctl.learning.families.sequential import SequentialMethod
 from taamctl.learning.kernels import loop
-from taamctl.models import initialise
 from taamctl.models.backbones import HIDDEN, TrainableNet
+from taamctl.models.initialise import kaiming_normal
 
 
 @dataclass(frozen=True)
@@ -43,42 +42,38 @@ class Method(SequentialMethod):
     gradient, CGLB's mini-batch path sums over nested ranges.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="LwF",
         family="regularisation",
         source="Li and Hoiem (2016); CGLB (2022)",
-        sees="current",
-        task_id="none",
     )
     params: Params
 
     def draw(self) -> TrainableNet:
         """Draw the net as `init` says."""
-        net = TrainableNet.draw(
-            self.info.num_features, self.info.num_classes, self.seed, self.device
-        )
-        if self.params.init == "kaiming":
-            generator = torch_generator(self.seed, "net")
-            w1 = initialise.kaiming_normal(HIDDEN, self.info.num_features, generator)
-            w2 = initialise.kaiming_normal(self.info.num_classes, HIDDEN, generator)
-            net = TrainableNet(
-                w1.to(self.device).requires_grad_(), w2.to(self.device).requires_grad_()
-            )
-        return net
+        info = self.info
+        if self.params.init == "default":
+            return TrainableNet.draw(info.num_features, info.num_classes, self.seed, self.device)
+        generator = torch_generator(self.seed, "net")
+        w1 = kaiming_normal(HIDDEN, info.num_features, generator)
+        w2 = kaiming_normal(info.num_classes, HIDDEN, generator)
+        return TrainableNet(*(w.to(self.device).requires_grad_() for w in (w1, w2)))
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return cross-entropy plus distillation; before the first epoch the net still is the
         teacher.
         """
-        new, old, tau = self.cross_entropy(data.h, data.y), data.task.low, self.params.temperature
+        new = self.cross_entropy(data.h, data.y)
+        old = data.task.low
+        tau = self.params.temperature
         if not old:
             return new, len(data.y)
         with torch.no_grad():
             targets = torch.softmax(self.net.logits(data.h, old) / tau, dim=1)
 
-        def objective(rows: torch.Tensor | None) -> torch.Tensor:
-            h, soft = (data.h, targets) if rows is None else (data.h[rows], targets[rows])
-            distilled = functional.cross_entropy(self.net.logits(h, old) / tau, soft)
+        def objective(rows: loop.Rows) -> torch.Tensor:
+            softened = self.net.logits(data.h[rows], old) / tau
+            distilled = functional.cross_entropy(softened, targets[rows])
             return new(rows) + self.params.strength * distilled
 
         return objective, len(data.y)

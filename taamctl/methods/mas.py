@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import torch
 from torch.nn import functional
 
 from taamctl.core.spec import param
-from taamctl.core.types import Array, StreamInfo, TaskData
+from taamctl.core.types import Array, TaskData
 from taamctl.learning.contract.method import Facts, Stored
-from taamctl.learning.families.penalty import gradients
+from taamctl.learning.families.penalty import gradients, numbered, squares
 from taamctl.learning.families.sequential import SequentialMethod, Tensors
 from taamctl.learning.kernels import loop
 from taamctl.models.backbones import TrainableNet
-from taamctl.params.train_params import TrainParams
 
 
 @dataclass(frozen=True)
@@ -39,28 +37,26 @@ class Method(SequentialMethod):
     public code overwrites Omega instead of averaging.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="MAS",
         family="regularisation",
         source="Aljundi et al. (2018); CGLB (2022)",
-        sees="current",
-        task_id="none",
     )
     params: Params
 
-    def __init__(
-        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
-    ) -> None:
-        super().__init__(params, info, train, seed, device)
+    def setup(self) -> None:
+        """Begin without importances."""
+        super().setup()
         self._omega = [torch.zeros_like(p, requires_grad=False) for p in self.net.parameters()]
         self._nodes = 0
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return cross-entropy plus penalty."""
-        new, weights = self.cross_entropy(data.h, data.y), self.net.parameters()
+        new = self.cross_entropy(data.h, data.y)
+        weights = self.net.parameters()
         anchors = [p.detach().clone() for p in weights]
 
-        def objective(rows: torch.Tensor | None) -> torch.Tensor:
+        def objective(rows: loop.Rows) -> torch.Tensor:
             value = new(rows)
             for omega, p, anchor in zip(self._omega, weights, anchors, strict=True):
                 value = value + self.params.strength * (omega * (p - anchor) ** 2).sum()
@@ -71,7 +67,8 @@ class Method(SequentialMethod):
     def end(self, data: TaskData) -> None:
         """Average the task's importances into Omega."""
         measure = self._batch if self.params.importance == "batch_sq" else self._per_sample
-        n, before = len(data.y), self._nodes
+        n = len(data.y)
+        before = self._nodes
         self._omega = [
             (o * before + i * n) / (before + n)
             for o, i in zip(self._omega, measure(data.h), strict=True)
@@ -79,10 +76,8 @@ class Method(SequentialMethod):
         self._nodes += n
 
     def _batch(self, h: torch.Tensor) -> list[torch.Tensor]:
-        return [
-            g**2
-            for g in gradients((self.net.logits(h, self.seen) ** 2).mean(), self.net.parameters())
-        ]
+        output = (self.net.logits(h, self.seen) ** 2).mean()
+        return squares(gradients(output, self.net.parameters()))
 
     def _per_sample(self, h: torch.Tensor) -> list[torch.Tensor]:
         """Return mean_v |d |f(h_v)|^2 / d theta|: |delta x^T| factors into |delta| |x|^T, so no
@@ -99,10 +94,7 @@ class Method(SequentialMethod):
 
     def kept(self) -> Tensors:
         """Return Omega and the nodes behind it; the anchors are the stage's own weights."""
-        return {
-            **{f"omega/{i}": o for i, o in enumerate(self._omega)},
-            "nodes": torch.tensor(self._nodes),
-        }
+        return {**numbered("omega", self._omega), "nodes": torch.tensor(self._nodes)}
 
     def restore(self, states: Sequence[Tensors]) -> None:
         """Install the last stage's importances."""

@@ -5,8 +5,6 @@ An upper reference, but not a bound for modulated backbones.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.jointly import JointMethod, JointParams
 
@@ -19,7 +17,7 @@ class Method(JointMethod):
     Source: the "Oracle" row of TAAM (AAMAS 2026); its own table has TAAM above it on ogbn-arxiv.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="Oracle",
         family="upper reference",
         source="TAAM (AAMAS 2026)",
@@ -27,8 +25,4 @@ class Method(JointMethod):
         task_id="given",
     )
     own_range = True
-
-    @property
-    def scope(self) -> str:
-        """Return the true task's classes."""
-        return "task_only"
+    scope = "task_only"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -11,8 +10,8 @@ import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import TaskData
-from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts
+from taamctl.learning.contract.replay_buffer import per_class, pick_random
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.propagation import differentiable
@@ -41,12 +40,10 @@ class Method(ReplayMethod):
     Zhang et al. (2024); 400 rows per class by the cost table of TAAM (AAMAS 2026).
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="PDGNNs",
         family="replay",
         source="Zhang et al. (2024)",
-        sees="current",
-        task_id="none",
         needs=("edges",),
         memory="rows of H, b per class",
     )
@@ -60,14 +57,10 @@ class Method(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Draw b rows of H per class."""
         generator = torch_generator(self.seed, "memory", data.task.index)
-        weights = self._coverage(data)
+        coverage = self._coverage(data)
         picked = [
-            replay_buffer.pick_random(
-                rows, count, generator, None if weights is None else weights[rows]
-            )
-            for _, rows, count in replay_buffer.per_class(
-                data.y, self.params.budget, data.task.classes
-            )
+            pick_random(rows, count, generator, None if coverage is None else coverage[rows])
+            for _, rows, count in per_class(data.y, self.params.budget, data.task.classes)
         ]
         rows = torch.cat(picked)
         return {"x": data.h[rows], "y": data.y[rows]}

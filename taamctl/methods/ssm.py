@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,16 +12,18 @@ import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData
-from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts, Stored
+from taamctl.learning.contract.replay_buffer import per_class, pick_random
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import loop, loss
 from taamctl.propagation import differentiable
 
-ROWS_AT_MOST = (
-    True  # context nodes are drawn; the number that `stored` declares is a bound where any are
-)
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+# Context nodes are drawn: the number that `stored` declares is a bound where there are any.
+ROWS_AT_MOST = True
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,10 @@ class Method(ReplayMethod):
     (2022), random sampler; 100 centres without context by the cost table of TAAM (AAMAS 2026).
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="SSM",
         family="replay",
         source="Zhang, Song and Tao (2022)",
-        sees="current",
-        task_id="none",
         needs=("x", "edges"),
         memory="rows of a subgraph: centres per class and their context",
     )
@@ -71,11 +71,10 @@ class Method(ReplayMethod):
         """Take centres and context, and propagate over the edges among them."""
         generator = torch_generator(self.seed, "memory", data.task.index)
         edges = differentiable.adjacency(data.extras)
-        centres, context = [], []
-        for _, rows, count in replay_buffer.per_class(
-            data.y.cpu(), self.params.budget, data.task.classes
-        ):
-            mine = replay_buffer.pick_random(rows, count, generator)
+        centres = []
+        context = []
+        for _, rows, count in per_class(data.y.cpu(), self.params.budget, data.task.classes):
+            mine = pick_random(rows, count, generator)
             centres.append(mine)
             context.append(self._context(edges, mine.numpy(), generator))
         middle = torch.cat(centres)
@@ -85,66 +84,59 @@ class Method(ReplayMethod):
         if not self.params.self_loops:
             inside.setdiag(0)
             inside.eliminate_zeros()
-        x = differentiable.propagate_rows(
-            inside,
-            differentiable.raw_rows(data.extras, stored, self.info.num_features),
-            self.info.hops,
-        )
+        raw = differentiable.raw_rows(data.extras, stored, self.info.num_features)
+        x = differentiable.propagate_rows(inside, raw, self.info.hops)
         return {
             "x": x.to(self.device),
             "y": data.y[stored.to(self.device)],
             "centre": torch.isin(stored, middle).to(self.device),
         }
 
-    def _context(self, edges: Any, frontier: Array, generator: torch.Generator) -> Array:
+    def _context(self, edges: csr_matrix, frontier: Array, generator: torch.Generator) -> Array:
         """Return nodes sampled hop by hop from the in-neighbours of the nodes sampled before."""
         found: list[Array] = [np.zeros(0, np.int64)]
-        degree = np.asarray(edges.sum(1)).ravel()
+        degree = torch.from_numpy(np.asarray(edges.sum(1)).ravel())
         for count in self.params.neighbours:
             around = torch.from_numpy(np.unique(edges[frontier].indices).astype(np.int64))
             if self.params.sampler == "uniform":
                 drawn = around[torch.randint(len(around), (count,), generator=generator)]
             else:
-                drawn = replay_buffer.pick_random(
-                    around, min(count, len(around)), generator, torch.from_numpy(degree)[around]
-                )
+                drawn = pick_random(around, min(count, len(around)), generator, degree[around])
             found.append(drawn.numpy())
             frontier = np.union1d(frontier, drawn.numpy())
         return np.concatenate(found)
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return the cross-entropy over current nodes and centres of earlier tasks."""
-        kept = self.memory[:-1]
-        if not kept:
+        if len(self.memory) < 2:
             return self.cross_entropy(data.h, data.y), len(data.y)
-        centre = torch.cat([m["centre"] for m in kept])
-        x, y = torch.cat([m["x"] for m in kept]), torch.cat([m["y"] for m in kept])
+        x, y = self.replayed()
+        centre = torch.cat([m["centre"] for m in self.memory[:-1]])
+        n = len(data.y)
         each = loss.node_weights(torch.cat([data.y, y]), self.info.num_classes, self.train.balance)
-        n, weights = len(data.y), torch.cat([each[: len(data.y)], each[len(data.y) :][centre]])
-        h, labels = torch.cat([data.h, x[centre]]), torch.cat([data.y, y[centre]])
-        size, calls = self.train.node_batch, itertools.count()
-        batches = -(-len(labels) // size) if 0 < size < len(labels) else 1
+        weights = torch.cat([each[:n], each[n:][centre]])
+        h = torch.cat([data.h, x[centre]])
+        labels = torch.cat([data.y, y[centre]])
+        replayed = torch.arange(len(labels), device=self.device) >= n
+        calls = itertools.count()
+        batches = 1
+        if loop.batched(len(labels), self.train):
+            batches = -(-len(labels) // self.train.node_batch)
 
-        def objective(rows: torch.Tensor | None) -> torch.Tensor:
-            hb, yb, wb = (
-                (h, labels, weights) if rows is None else (h[rows], labels[rows], weights[rows])
-            )
+        def objective(rows: loop.Rows) -> torch.Tensor:
+            own = weights[rows]
             if self.params.accumulate:
-                old = (
-                    torch.arange(len(labels), device=self.device) >= n
-                    if rows is None
-                    else rows >= n
-                )
-                wb = torch.where(old, wb * (1 + next(calls) // batches), wb)
-            return loss.weighted_cross_entropy(self.net.logits(hb, self.seen), yb, wb)
+                epoch = 1 + next(calls) // batches
+                own = torch.where(replayed[rows], own * epoch, own)
+            logits = self.net.logits(h[rows], self.seen)
+            return loss.weighted_cross_entropy(logits, labels[rows], own)
 
         return objective, len(labels)
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return centres per class, and at most as many context nodes as are drawn (none twice)."""
-        most = class_sizes.clip(max=self.params.budget) + sum(self.params.neighbours) * (
-            class_sizes > 0
-        )
+        context = sum(self.params.neighbours) * (class_sizes > 0)
+        most = class_sizes.clip(max=self.params.budget) + context
         rows = sum(
             int(min(most[low:high].sum(), class_sizes[low:high].sum()))
             for low, high in self.info.bounds

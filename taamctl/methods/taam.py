@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 
 from taamctl.core.spec import param
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.modulated import PRECISIONS, PROFILES, ModulatedMethod
-from taamctl.models import modulators, sweep
+from taamctl.learning.families.modulated import PRECISIONS, READINGS, ModulatedMethod
+from taamctl.models import sweep
 from taamctl.models.backbones import HIDDEN
+from taamctl.models.modulators import Weights, draw_low_rank
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Params:
     profile: str = param(
         "release: reproduces the paper's tables; text: as the paper describes it; strict_gcil: "
         "unified trained head",
-        choices=tuple(PROFILES),
+        choices=tuple(READINGS),
     )
     d_task: int = param("width of the task embedding, D_task", ge=1, le=4096)
     heads: int = param("modulations mixed per node, H", ge=1, le=64)
@@ -49,25 +49,24 @@ class Method(ModulatedMethod):
     Source: TAAM (AAMAS 2026), Eqs. 7-11.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="TAAM",
         family="modulation",
         source="TAAM (AAMAS 2026)",
-        sees="current",
         task_id="inferred",
     )
     params: Params
 
-    def draw(self, generator: torch.Generator) -> modulators.Weights:
+    def draw(self, generator: torch.Generator) -> Weights:
         """Draw a low-rank modulator."""
         p = self.params
-        return modulators.draw_low_rank(
-            self.info.num_features, p.d_task, p.heads, p.rank, generator
-        )
+        return draw_low_rank(self.info.num_features, p.d_task, p.heads, p.rank, generator)
 
     def base(self, h: torch.Tensor, spread: sweep.Map) -> torch.Tensor:
         """Return W1 h, or zeros without the residual."""
-        return super().base(h, spread) if self.params.residual else h.new_zeros(len(h), HIDDEN)
+        if not self.params.residual:
+            return h.new_zeros(len(h), HIDDEN)
+        return super().base(h, spread)
 
     @property
     def normalise(self) -> bool:

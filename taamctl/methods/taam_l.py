@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 
 from taamctl.core.spec import param
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.modulated import PRECISIONS, PROFILES, ModulatedMethod
-from taamctl.models import modulators
+from taamctl.learning.families.modulated import PRECISIONS, READINGS, ModulatedMethod
+from taamctl.models.modulators import Weights, draw_full
 
 
 @dataclass(frozen=True)
 class Params:
     """TAAM-L's own parameters."""
 
-    profile: str = param("as for taam", choices=tuple(PROFILES))
+    profile: str = param("as for taam", choices=tuple(READINGS))
     d_task: int = param("width of the task embedding, D_task", ge=1, le=4096)
     heads: int = param("modulations mixed per node, H", ge=1, le=64)
     precision: str = param("as for taam", choices=tuple(PRECISIONS))
@@ -30,17 +29,15 @@ class Method(ModulatedMethod):
     factorised form.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="TAAM-L",
         family="modulation",
         source="TAAM (AAMAS 2026)",
-        sees="current",
         task_id="inferred",
     )
     params: Params
 
-    def draw(self, generator: torch.Generator) -> modulators.Weights:
+    def draw(self, generator: torch.Generator) -> Weights:
         """Draw a full modulator."""
-        return modulators.draw_full(
-            self.info.num_features, self.params.d_task, self.params.heads, generator
-        )
+        p = self.params
+        return draw_full(self.info.num_features, p.d_task, p.heads, generator)

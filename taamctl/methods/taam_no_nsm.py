@@ -6,15 +6,14 @@ An ablation, and with a trained head a control.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from types import MappingProxyType
 
 import torch
 
 from taamctl.core.spec import param
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.modulated import ModulatedMethod
-from taamctl.models import modulators
-from taamctl.models.layer import Terms
+from taamctl.learning.families.modulated import READINGS, ModulatedMethod
+from taamctl.models.modulators import Weights
 
 
 @dataclass(frozen=True)
@@ -36,18 +35,14 @@ class Method(ModulatedMethod):
     training against not training; with a trained head it is a point on Photo and eight on Citeseer.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="TAAM w/o NSMs",
         family="ablation",
         source="TAAM (AAMAS 2026)",
-        sees="current",
         task_id="inferred",
     )
     params: Params
-    readings: ClassVar = {
-        "frozen": ("none", "seen", "up_to_task"),
-        "trained": ("new_rows", "new_classes", "task_only"),
-    }
+    readings = MappingProxyType({"frozen": READINGS["release"], "trained": READINGS["text"]})
 
     @property
     def variant(self) -> str:
@@ -59,10 +54,9 @@ class Method(ModulatedMethod):
         """Return the key of `readings`."""
         return self.params.head
 
-    def draw(self, generator: torch.Generator) -> modulators.Weights:
+    def draw(self, generator: torch.Generator) -> Weights:
         """Draw nothing."""
         return {}
 
-    def terms(self, weights: modulators.Weights) -> Terms | None:
+    def terms(self, weights: Weights) -> None:
         """Return nothing: h stays as it is."""
-        return None

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from types import MappingProxyType
 
 import torch
 
-from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import QueryGraph
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.modulated import ModulatedMethod
-from taamctl.models import modulators
+from taamctl.learning.families.modulated import ModulatedMethod, Reading
+from taamctl.models.modulators import Weights, draw_low_rank
 
 
 @dataclass(frozen=True)
@@ -36,18 +35,16 @@ class Method(ModulatedMethod):
     Source: TAAM (AAMAS 2026), ablation "w/o Task-Aware", which the paper leaves undefined.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="TAAM w/o task-aware",
         family="ablation",
         source="TAAM (AAMAS 2026)",
-        sees="current",
-        task_id="none",
     )
     params: Params
-    readings: ClassVar = {
-        "shared": ("none", "seen", "all_seen"),
-        "last": ("none", "seen", "all_seen"),
-    }
+    readings = MappingProxyType(
+        dict.fromkeys(("shared", "last"), Reading(False, False, scope="all_seen"))
+    )
+    cumulative = False  # the newest modulator is used for all tasks
 
     @property
     def variant(self) -> str:
@@ -59,25 +56,16 @@ class Method(ModulatedMethod):
         """Tell whether tasks are independent: a shared modulator goes on from the task before."""
         return self.params.modulator == "last"
 
-    @property
-    def cumulative(self) -> bool:
-        """Tell whether later tasks change no logit: they do, the newest modulator is used for
-        all.
-        """
-        return False
-
-    def draw(self, generator: torch.Generator) -> modulators.Weights:
+    def draw(self, generator: torch.Generator) -> Weights:
         """Draw a low-rank modulator."""
         p = self.params
-        return modulators.draw_low_rank(
-            self.info.num_features, p.d_task, p.heads, p.rank, generator
-        )
+        return draw_low_rank(self.info.num_features, p.d_task, p.heads, p.rank, generator)
 
-    def start(self, k: int) -> modulators.Weights:
+    def start(self, k: int) -> Weights:
         """Return the modulator that task `k` starts from."""
         if self.params.modulator == "shared" and k:
             return {n: w.clone() for n, w in self.modulators[-1].items()}
-        return self.draw(torch_generator(self.seed, "modulator", k))
+        return super().start(k)
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
         """Return the logits of all classes seen under the newest modulator."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from types import MappingProxyType
 
 import torch
 
 from taamctl.core.spec import param
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.modulated import ModulatedMethod
-from taamctl.models import heads, modulators
+from taamctl.learning.families.modulated import READINGS, ModulatedMethod, Reading
+from taamctl.models import heads
+from taamctl.models.modulators import Weights, draw_low_rank
 
 
 @dataclass(frozen=True)
@@ -32,27 +33,23 @@ class Method(ModulatedMethod):
     the full method, both ways.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="TAAM w/o unified classifier",
         family="ablation",
         source="TAAM (AAMAS 2026)",
-        sees="current",
         task_id="inferred",
     )
     params: Params
-    readings: ClassVar = {
-        "release": ("none", "new_classes", "task_only"),
-        "text": ("new_rows", "new_classes", "task_only"),
-    }
+    readings = MappingProxyType(
+        {"release": Reading(False, own_classes=True, scope="task_only"), "text": READINGS["text"]}
+    )
 
-    def draw(self, generator: torch.Generator) -> modulators.Weights:
+    def draw(self, generator: torch.Generator) -> Weights:
         """Draw a low-rank modulator."""
         p = self.params
-        return modulators.draw_low_rank(
-            self.info.num_features, p.d_task, p.heads, p.rank, generator
-        )
+        return draw_low_rank(self.info.num_features, p.d_task, p.heads, p.rank, generator)
 
-    def draw_rows(self, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def draw_rows(self, k: int) -> heads.Block:
         """Draw a head whose scale knows of its own classes only."""
         low, high = self.info.bounds[k]
         return heads.draw_rows(self.seed, k, 0, high - low)

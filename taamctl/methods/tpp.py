@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from taamctl.core.spec import param
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.prompted import PromptedMethod
+from taamctl.learning.families.prompted import PromptedMethod, PromptParams
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(PromptParams):
     """TPP's own parameters."""
 
-    prompts: int = param("tokens of a prompt, P; one is a single vector added to every node", ge=1)
     position: str = param(
         "pre: the prompt is added to X, before propagation; post: to H, without any edge (a "
         "deviation)",
@@ -25,9 +23,6 @@ class Params:
         "random backbone, as in the released comparison, where the call is commented out",
         choices=("grace", "none"),
     )
-    pretrain_epochs: int = param("passes of pre-training", ge=1)
-    drop_edge: float = param("share of edges left out of the second view", ge=0, lt=1)
-    drop_feature: float = param("share of feature columns zeroed in the second view", ge=0, lt=1)
 
 
 class Method(PromptedMethod):
@@ -38,11 +33,10 @@ class Method(PromptedMethod):
     `infer.metric` `as_published`). Source: Niu et al. (2024).
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="TPP",
         family="prompt",
         source="Niu et al. (2024)",
-        sees="current",
         task_id="inferred",
         needs=("x", "edges"),
         query_needs=("x", "edges"),

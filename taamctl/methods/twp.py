@@ -5,7 +5,6 @@ training graph's edges.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch.nn import functional
@@ -42,28 +41,22 @@ class Method(PenalisedMethod):
     is added to the loss gradient before squaring. Source: Liu, Yang and Wang (2021) and its code.
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         title="TWP",
         family="regularisation",
         source="Liu, Yang and Wang (2021)",
-        sees="current",
-        task_id="none",
         needs=("edges",),
     )
     params: Params
 
-    @property
-    def variant(self) -> str:
-        """Return the profile."""
-        return self.params.profile
-
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return cross-entropy, penalty and, under text, the gradient's norm."""
-        new, faulty = self.cross_entropy(data.h, data.y), self.params.profile == "release"
+        new = self.cross_entropy(data.h, data.y)
 
-        def objective(rows: torch.Tensor | None) -> torch.Tensor:
-            value, weights = new(rows), self.net.parameters()
-            if faulty:
+        def objective(rows: loop.Rows) -> torch.Tensor:
+            value = new(rows)
+            weights = self.net.parameters()
+            if self.params.profile == "release":
                 return 2 * value + self.pull(weights)
             norm = torch.zeros((), device=self.device)
             if self.params.beta:
@@ -75,30 +68,26 @@ class Method(PenalisedMethod):
     def end(self, data: TaskData) -> None:
         """Add the task's importances."""
         weights = self.net.parameters()
-        loss = gradients(self.cross_entropy(data.h, data.y)(None), weights)
+        loss = gradients(self.cross_entropy(data.h, data.y)(loop.ALL), weights)
         topology = gradients(self.attention(data).norm(), weights)
         if self.params.profile == "release":
             topology = [a + b for a, b in zip(loss, topology, strict=True)]
-        self.pull.add(
-            [
-                self.params.strength_loss * a**2 + self.params.strength_topology * b**2
-                for a, b in zip(loss, topology, strict=True)
-            ],
-            weights,
-        )
+        importances = [
+            self.params.strength_loss * a**2 + self.params.strength_topology * b**2
+            for a, b in zip(loss, topology, strict=True)
+        ]
+        self.pull.add(importances, weights)
 
     def attention(self, data: TaskData) -> torch.Tensor:
         """Return [E] attention of every edge of the training graph, softmaxed over the edges
         that a node receives.
         """
-        receiver, sender = (
-            torch.from_numpy(a).to(self.device) for a in differentiable.in_edges(data.extras)
-        )
+        ends = differentiable.in_edges(data.extras)
+        receiver, sender = (torch.from_numpy(a).to(self.device) for a in ends)
         z = self.net.logits(data.h, self.info.num_classes)
         score = functional.leaky_relu((z[sender] * torch.tanh(z)[receiver]).sum(1), 0.2)
         n = len(data.y)
-        highest = torch.full((n,), float("-inf"), device=self.device).scatter_reduce(
-            0, receiver, score.detach(), "amax"
-        )
+        lowest = torch.full((n,), float("-inf"), device=self.device)
+        highest = lowest.scatter_reduce(0, receiver, score.detach(), "amax")
         e = (score - highest[receiver]).exp()
         return e / torch.zeros(n, device=self.device).index_add(0, receiver, e)[receiver]

@@ -4,6 +4,7 @@ baselines.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
@@ -12,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from taamctl.core.seeding import torch_generator
-from taamctl.models import initialise
+from taamctl.models.initialise import linear
 
 HIDDEN = 256
 SLOPE = 0.2
@@ -37,10 +38,8 @@ class FrozenBackbone:
     def draw(num_features: int, seed: int) -> FrozenBackbone:
         """Draw the backbone of a seed."""
         generator = torch_generator(seed, "backbone")
-        return FrozenBackbone(
-            initialise.linear(HIDDEN, num_features, generator),
-            initialise.linear(HIDDEN, HIDDEN, generator),
-        )
+        w1 = linear(HIDDEN, num_features, generator)
+        return FrozenBackbone(w1, linear(HIDDEN, HIDDEN, generator))
 
     def to(self, device: torch.device) -> FrozenBackbone:
         """Return a copy on `device`."""
@@ -90,10 +89,8 @@ class TrainableNet:
     ) -> TrainableNet:
         """Draw a net; `stage` distinguishes the re-initialisations of one seed."""
         generator = torch_generator(seed, "net", stage)
-        w1, w2 = (
-            initialise.linear(HIDDEN, num_features, generator),
-            initialise.linear(num_classes, HIDDEN, generator),
-        )
+        w1 = linear(HIDDEN, num_features, generator)
+        w2 = linear(num_classes, HIDDEN, generator)
         return TrainableNet(w1.to(device).requires_grad_(), w2.to(device).requires_grad_())
 
     def parameters(self) -> list[torch.Tensor]:
@@ -116,22 +113,10 @@ class Mlp:
     layers: list[torch.Tensor]
 
     @staticmethod
-    def draw(
-        num_features: int,
-        num_classes: int,
-        width: int,
-        depth: int,
-        generator: torch.Generator,
-        device: torch.device,
-    ) -> Mlp:
-        """Draw `depth` layers, the last of them the output."""
-        sizes = [num_features, *[width] * (depth - 1), num_classes]
-        return Mlp(
-            [
-                initialise.linear(b, a, generator).to(device).requires_grad_()
-                for a, b in pairwise(sizes)
-            ]
-        )
+    def draw(sizes: Sequence[int], generator: torch.Generator, device: torch.device) -> Mlp:
+        """Draw the layers between F, the hidden widths and C."""
+        drawn = [linear(b, a, generator) for a, b in pairwise(sizes)]
+        return Mlp([w.to(device).requires_grad_() for w in drawn])
 
     def parameters(self) -> list[torch.Tensor]:
         """Return the trainable tensors."""

@@ -1,10 +1,15 @@
 """W1 h' of modulated features and its gradients by hand, a block of rows at a time: no N x F array
 but the input is ever kept.
 
-With h = s n + m per node (n = LN(h), s its deviation, m its mean; s = 1, m = 0 where nothing is
-normalised):
+TAAM (2026), Eqs. 7-10, for one node, with a modulator's gamma, beta [heads, F] and W1 of the
+frozen backbone:
 
-    W1 h' = W1 h + W1 ((a gamma) * n) + a (beta W1^T),    a = softmax(W_att h + b_att)
+    a = softmax(W_att h + b_att),    h' = (a gamma) * n + a beta + h,    n = LN(h)
+
+Hence, as the frozen layer takes it, with h = s n + m (s the deviation of h over its features, m
+its mean; s = 1, m = 0 where nothing is normalised),
+
+    W1 h' = W1 h + W1 ((a gamma) * n) + a (beta W1^T),    W_att h = s (W_att n) + m sum(W_att)
 
 W1 h does not change in training. One product with W1 forward and one backward remain; all else is
 linear in N F. Where most of H is zero, n = (h - m) / s is split, and both products touch the stored
@@ -17,6 +22,7 @@ W1 is frozen: nothing here differentiates it.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -43,8 +49,8 @@ class Products:
     """A modulator's terms, and what all blocks of one step share.
 
     Attributes:
-        gamma_w, beta_w: gamma W1^T and beta W1^T, [heads, 256]. watt_sum: [heads] row sums of
-            W_att.
+        gamma_w, beta_w: gamma W1^T and beta W1^T, [heads, 256].
+        watt_sum: [heads] row sums of W_att.
     """
 
     terms: Terms
@@ -101,8 +107,9 @@ class DenseRows:
     """Nodes whose features are mostly not zero.
 
     Attributes:
-        n: [R, F] what is scaled, float32 or bfloat16. scale, mean: [R, 1] with h = scale n + mean.
-            base: [R, 256].
+        n: [R, F] what is scaled, float32 or bfloat16.
+        scale, mean: [R, 1] with h = scale n + mean.
+        base: [R, 256].
         w1: [256, F] of the dtype of n.
     """
 
@@ -114,12 +121,11 @@ class DenseRows:
 
     def forward(self, step: Products) -> tuple[torch.Tensor, torch.Tensor]:
         """Scale, multiply, and shift."""
-        low, terms = self.n.dtype, step.terms
-        a = torch.softmax(
-            self.scale * (self.n @ terms.watt.T.to(low)) + self.mean * step.watt_sum + terms.bias,
-            dim=1,
-        )
-        scaled = (a.to(low) @ terms.gamma.to(low)).mul_(self.n)
+        low = self.n.dtype
+        gamma, _, watt, bias = step.terms
+        scores = self.scale * (self.n @ watt.T.to(low)) + self.mean * step.watt_sum + bias
+        a = torch.softmax(scores, dim=1)
+        scaled = (a.to(low) @ gamma.to(low)).mul_(self.n)
         return torch.addmm(self.base, a, step.beta_w).add_(scaled @ self.w1.T), a
 
     def backward(self, step: Products, upstream: torch.Tensor, a: torch.Tensor) -> Gradients:
@@ -127,15 +133,10 @@ class DenseRows:
         low = self.n.dtype
         back = (upstream.to(low) @ self.w1).mul_(self.n)
         da = (back @ step.terms.gamma.T.to(low)).to(a.dtype).addmm_(upstream, step.beta_w.T)
-        ds = a * (da - (a * da).sum(1, keepdim=True))
+        ds = _through_softmax(a, da)
         watt = ((self.scale * ds).T.to(low) @ self.n).to(a.dtype) + (self.mean * ds).sum(0)[:, None]
-        return Gradients(
-            (a.T.to(low) @ back).to(a.dtype),
-            watt,
-            torch.zeros_like(step.gamma_w),
-            a.T @ upstream,
-            ds.sum(0),
-        )
+        gamma = (a.T.to(low) @ back).to(a.dtype)
+        return Gradients(gamma, watt, torch.zeros_like(step.gamma_w), a.T @ upstream, ds.sum(0))
 
 
 @dataclass(frozen=True)
@@ -143,10 +144,13 @@ class SparseRows:
     """Nodes whose features are mostly zero: only the E stored entries are touched. On a CPU.
 
     Attributes:
-        pattern: H as [R, F] CSR with 32-bit indices. row: [E] int32 row of every entry.
-        turned: H^T as [F, R] CSR. order: [E] where every entry of `turned` stands in `pattern`.
-        scale, mean: [R, 1] with h = scale n + mean. base: [R, 256]. w1_t: W1^T, [F, 256]
-            contiguous.
+        pattern: H as [R, F] CSR with 32-bit indices.
+        row: [E] int32 row of every entry.
+        turned: H^T as [F, R] CSR.
+        order: [E] where every entry of `turned` stands in `pattern`.
+        scale, mean: [R, 1] with h = scale n + mean.
+        base: [R, 256].
+        w1_t: W1^T, [F, 256] contiguous.
     """
 
     pattern: torch.Tensor
@@ -162,13 +166,12 @@ class SparseRows:
         """Scale the stored entries, add up rows of W1^T, and correct for the means that LN takes
         away.
         """
-        column, terms = self.pattern.col_indices(), step.terms
-        a = torch.softmax(self.pattern @ terms.watt.T + terms.bias, dim=1)
+        gamma, _, watt, bias = step.terms
+        column = self.pattern.col_indices()
+        a = torch.softmax(self.pattern @ watt.T + bias, dim=1)
         entries = torch.zeros_like(self.pattern.values())
-        for m in range(len(terms.gamma)):
-            entries.addcmul_(
-                a[:, m].index_select(0, self.row), terms.gamma[m].index_select(0, column)
-            )
+        for m in range(len(gamma)):
+            entries.addcmul_(a[:, m].index_select(0, self.row), gamma[m].index_select(0, column))
         product = functional.embedding_bag(
             column,
             self.w1_t,
@@ -183,18 +186,19 @@ class SparseRows:
     def backward(self, step: Products, upstream: torch.Tensor, a: torch.Tensor) -> Gradients:
         """Go back at the stored entries alone."""
         back = upstream / self.scale
-        at = (
-            torch.sparse.sampled_addmm(self.pattern, back, self.w1_t.T, beta=0.0)
-            .values()
-            .mul_(self.pattern.values())
-        )
+        sampled = torch.sparse.sampled_addmm(self.pattern, back, self.w1_t.T, beta=0.0)
+        at = sampled.values().mul_(self.pattern.values())
         da = _like(self.pattern, at) @ step.terms.gamma.T
         da.addcmul_(self.mean, back @ step.gamma_w.T, value=-1).addmm_(upstream, step.beta_w.T)
-        ds = a * (da - (a * da).sum(1, keepdim=True))
+        ds = _through_softmax(a, da)
         gamma = (_like(self.turned, at.index_select(0, self.order)) @ a).T
-        return Gradients(
-            gamma, (self.turned @ ds).T, -(a * self.mean).T @ back, a.T @ upstream, ds.sum(0)
-        )
+        gamma_w = -(a * self.mean).T @ back
+        return Gradients(gamma, (self.turned @ ds).T, gamma_w, a.T @ upstream, ds.sum(0))
+
+
+def _through_softmax(a: torch.Tensor, da: torch.Tensor) -> torch.Tensor:
+    """Return the gradient of the scores whose softmax is `a`, given that of `a`."""
+    return a * (da - (a * da).sum(1, keepdim=True))
 
 
 def _like(matrix: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
@@ -225,9 +229,8 @@ def dense_rows(h: torch.Tensor, base: torch.Tensor, w1: torch.Tensor, normalise:
         h: [R, F]. base: [R, 256]. w1: [256, F], of the dtype that products with it shall have.
     """
     scale, mean = statistics(h, normalise)
-    return DenseRows(
-        ((h - mean).div_(scale) if normalise else h).to(w1.dtype), scale, mean, base, w1
-    )
+    n = (h - mean).div_(scale) if normalise else h
+    return DenseRows(n.to(w1.dtype), scale, mean, base, w1)
 
 
 def sparse_rows(
@@ -259,8 +262,6 @@ def sparse_rows(
 def _csr(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shape: tuple[int, int]
 ) -> torch.Tensor:
-    import warnings
-
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
         return torch.sparse_csr_tensor(

@@ -2,8 +2,9 @@
 
     [gamma_i, beta_i] = softmax(W_att h_i + b_att) M,   h'_i = gamma_i * LN(h_i) + beta_i + h_i
 
-M [heads, 2F] is what a task owns. There is no 1 + gamma: with M near 0 the residual makes a
-modulator the identity. Source: TAAM (2026), Eqs. 7-10.
+M [heads, 2F] is what a task owns, and `modulation` computes it; `models.layer` computes W1 h'.
+There is no 1 + gamma: with M near 0 the residual makes a modulator the identity. Source: TAAM
+(2026), Eqs. 7-10.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ from __future__ import annotations
 import math
 
 import torch
-from torch.nn import functional
 
-from taamctl.models import initialise
-from taamctl.models.layer import LN_EPS, Terms
+from taamctl.models.initialise import kaiming_uniform, uniform
+from taamctl.models.layer import Terms
 
 Weights = dict[str, torch.Tensor]
 
@@ -29,9 +29,9 @@ def draw_low_rank(
     """
     return {
         "e": torch.randn(d_task, generator=generator),
-        "wa": initialise.kaiming_uniform(heads * rank, d_task, math.sqrt(3), generator),
-        "wa_bias": initialise.uniform((heads * rank,), 1 / math.sqrt(d_task), generator),
-        "wb": initialise.kaiming_uniform(rank, 2 * num_features, math.sqrt(5), generator),
+        "wa": kaiming_uniform(heads * rank, d_task, math.sqrt(3), generator),
+        "wa_bias": uniform((heads * rank,), 1 / math.sqrt(d_task), generator),
+        "wb": kaiming_uniform(rank, 2 * num_features, math.sqrt(5), generator),
         **_draw_attention(num_features, heads, generator),
     }
 
@@ -43,8 +43,8 @@ def draw_full(num_features: int, d_task: int, heads: int, generator: torch.Gener
     bound = 1 / math.sqrt(d_task)
     return {
         "e": torch.randn(d_task, generator=generator),
-        "w": initialise.uniform((heads * 2 * num_features, d_task), bound, generator),
-        "w_bias": initialise.uniform((heads * 2 * num_features,), bound, generator),
+        "w": uniform((heads * 2 * num_features, d_task), bound, generator),
+        "w_bias": uniform((heads * 2 * num_features,), bound, generator),
         **_draw_attention(num_features, heads, generator),
     }
 
@@ -52,14 +52,14 @@ def draw_full(num_features: int, d_task: int, heads: int, generator: torch.Gener
 def _draw_attention(num_features: int, heads: int, generator: torch.Generator) -> Weights:
     bound = 1 / math.sqrt(num_features)
     return {
-        "watt": initialise.uniform((heads, num_features), bound, generator),
-        "watt_bias": initialise.uniform((heads,), bound, generator),
+        "watt": uniform((heads, num_features), bound, generator),
+        "watt_bias": uniform((heads,), bound, generator),
     }
 
 
 def modulation(weights: Weights) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the heads' scales and shifts, gamma and beta, each [heads, F]."""
-    heads = weights["watt"].shape[0]
+    """Return the heads' scales and shifts, gamma and beta, each [heads, F]: the two halves of M."""
+    heads = len(weights["watt"])
     if "wb" in weights:
         u = (weights["wa"] @ weights["e"] + weights["wa_bias"]).reshape(heads, -1)
         m = u @ weights["wb"]
@@ -72,22 +72,3 @@ def modulation(weights: Weights) -> tuple[torch.Tensor, torch.Tensor]:
 def terms(weights: Weights) -> Terms:
     """Return what the frozen layer reads of a modulator."""
     return Terms(*modulation(weights), weights["watt"], weights["watt_bias"])
-
-
-def attention(weights: Weights, h: torch.Tensor) -> torch.Tensor:
-    """Return the heads' weights per node, [N, heads], rows summing to 1."""
-    return torch.softmax(functional.linear(h, weights["watt"], weights["watt_bias"]), dim=1)
-
-
-def normalised(h: torch.Tensor) -> torch.Tensor:
-    """Return LN(h): zero mean, unit variance over the F features of a node; no affine part."""
-    return functional.layer_norm(h, h.shape[1:], eps=LN_EPS)
-
-
-def modulate(weights: Weights, h: torch.Tensor) -> torch.Tensor:
-    """Return h' as the equations state it, [N, F]: the plain form, which `models.sweep` is
-    tested against.
-    """
-    gamma, beta = modulation(weights)
-    a = attention(weights, h)
-    return (a @ gamma) * normalised(h) + a @ beta + h

@@ -13,24 +13,31 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Protocol, TypeVar
 
 import torch
+from torch.autograd.function import FunctionCtx
 from torch.nn import functional
 
 from taamctl.core import subnormals
 from taamctl.models.backbones import SLOPE
 from taamctl.models.layer import Gradients, Products, Rows, Terms, dense_rows, sparse_rows
 
-ELEMENTS, LEAST, MOST = (
-    1 << 18,
-    256,
-    1024,
-)  # of a block on a CPU: it stays in the cache, and has rows enough for a fast product
-# share of entries that are not zero under which sparse products win on a CPU; tests/benchmarks
-# measures it
+# Rows of a block on a CPU, and numbers: it stays in the cache, and a product over it is fast.
+LEAST = 256
+MOST = 1024
+ELEMENTS = 1 << 18
+# Share of entries that are not zero under which sparse products win on a CPU, by tests/benchmarks.
 SPARSE = 0.25
-Map = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+class Map(Protocol):
+    """`map` over one sequence, by whatever threads."""
+
+    def __call__(self, work: Callable[[Item], Made], items: Sequence[Item], /) -> Iterator[Made]:
+        """Return the results in the order of the items."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +97,12 @@ def workers(device: torch.device) -> Iterator[Map]:
 
 def base_of(h: torch.Tensor, w1: torch.Tensor, spread: Map) -> torch.Tensor:
     """Return W1 h, [N, 256]."""
-    made = list(
-        spread(
-            lambda rows: functional.linear(h[slice(*rows)], w1),
-            split_rows(len(h), h.shape[1], h.device),
-        )
-    )
-    return torch.cat(made) if made else h.new_zeros(0, len(w1))
+
+    def block(rows: tuple[int, int]) -> torch.Tensor:
+        return functional.linear(h[slice(*rows)], w1)
+
+    made = spread(block, split_rows(len(h), h.shape[1], h.device))
+    return torch.cat([h.new_zeros(0, len(w1)), *made])
 
 
 def prepare(
@@ -120,19 +126,20 @@ def prepare(
             not depend on the others' zeros.
         normalise: scale LN(h), not h.
     """
-    sparse = (
-        sparse and h.device.type == "cpu" and torch.count_nonzero(h).item() < SPARSE * h.numel()
-    )
-    bounds = split_rows(len(h), 0 if sparse else h.shape[1], h.device)
-    w = w1.T.contiguous() if sparse else w1.to(low or h.dtype)
-    make: Callable[[torch.Tensor, torch.Tensor, torch.Tensor, bool], Rows] = (
-        sparse_rows if sparse else dense_rows
-    )
-    return Inputs(
-        tuple(spread(lambda rows: make(h[slice(*rows)], base[slice(*rows)], w, normalise), bounds)),
-        bounds,
-        w1,
-    )
+    if sparse and h.device.type == "cpu" and torch.count_nonzero(h).item() < SPARSE * h.numel():
+        make: Callable[[torch.Tensor, torch.Tensor, torch.Tensor, bool], Rows] = sparse_rows
+        width = 0
+        w = w1.T.contiguous()
+    else:
+        make = dense_rows
+        width = h.shape[1]
+        w = w1.to(low or h.dtype)
+
+    def block(rows: tuple[int, int]) -> Rows:
+        return make(h[slice(*rows)], base[slice(*rows)], w, normalise)
+
+    bounds = split_rows(len(h), width, h.device)
+    return Inputs(tuple(spread(block, bounds)), bounds, w1)
 
 
 def weighted_loss(
@@ -144,15 +151,14 @@ def weighted_loss(
     spread: Map,
 ) -> torch.Tensor:
     """Return sum_v w_v CE_v of the logits; differentiable in the modulator's terms, `weight` and
-    `bias`.
+    `bias`. Source: TAAM (2026), Eq. 11.
 
     Args:
         terms: None leaves h as it is.
         weight: the head folded into W2, [C, 256]. bias: [C].
         spread: maps a function over blocks.
     """
-    parts = (None,) * 4 if terms is None else terms
-    loss: torch.Tensor = _Sweep.apply(inputs, targets, spread, weight, bias, *parts)  # type: ignore[no-untyped-call]
+    loss: torch.Tensor = _Sweep.apply(inputs, targets, spread, weight, bias, *(terms or ()))  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -162,21 +168,30 @@ def logits(
     """Return the logits of every node, [N, C], without gradients; arguments as for
     `weighted_loss`.
     """
-    weight, bias = weight.detach(), bias.detach()
-    step = None if terms is None else Products.of(Terms(*(t.detach() for t in terms)), inputs.w1)
-    made = list(
-        spread(
-            lambda rows: functional.linear(
-                functional.leaky_relu(_hidden(rows, step)[0], SLOPE), weight, bias
-            ),
-            inputs.blocks,
-        )
-    )
-    return torch.cat(made) if made else weight.new_zeros(0, len(weight))
+    weight = weight.detach()
+    bias = bias.detach()
+    step = _products([t.detach() for t in terms or ()], inputs.w1)
+
+    def block(rows: Rows) -> torch.Tensor:
+        active = functional.leaky_relu(_hidden(rows, step)[0], SLOPE)
+        return functional.linear(active, weight, bias)
+
+    return torch.cat([weight.new_zeros(0, len(weight)), *spread(block, inputs.blocks)])
+
+
+def _products(terms: Sequence[torch.Tensor], w1: torch.Tensor) -> Products | None:
+    return Products.of(Terms(*terms), w1) if terms else None
 
 
 def _hidden(rows: Rows, step: Products | None) -> tuple[torch.Tensor, torch.Tensor]:
     return (rows.base, rows.base) if step is None else rows.forward(step)
+
+
+class _Context(FunctionCtx):
+    """What the forward pass leaves: the gradients."""
+
+    needs_input_grad: tuple[bool, ...]
+    made: tuple[torch.Tensor | None, ...]
 
 
 class _Sweep(torch.autograd.Function):
@@ -184,50 +199,46 @@ class _Sweep(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: _Context,
         inputs: Inputs,
         targets: Targets,
         spread: Map,
         weight: torch.Tensor,
         bias: torch.Tensor,
-        *parts: torch.Tensor | None,
+        *parts: torch.Tensor,
     ) -> torch.Tensor:
-        terms = None if parts[0] is None else Terms(*parts)  # type: ignore[arg-type]
-        step = None if terms is None else Products.of(terms, inputs.w1)
-        head = ctx.needs_input_grad[3]
+        step = _products(parts, inputs.w1)
+        trains_head = ctx.needs_input_grad[3]
 
         def block(
             index: int,
-        ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor] | None, Gradients | None]:
+        ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], Gradients | None]:
             with torch.no_grad():  # of this thread
-                low, high = inputs.bounds[index]
+                part = slice(*inputs.bounds[index])
                 rows = inputs.blocks[index]
                 z, a = _hidden(rows, step)
                 loss, upstream, of_head = _tail(
-                    z, weight, bias, targets.y[low:high], targets.weights[low:high], head
+                    z, weight, bias, targets.y[part], targets.weights[part], trains_head
                 )
                 return loss, of_head, None if step is None else rows.backward(step, upstream, a)
 
-        total, of_head, sums = (
-            weight.new_zeros(()),
-            (torch.zeros_like(weight), torch.zeros_like(bias)),
-            None,
-        )
-        for loss, more, gradients in spread(block, range(len(inputs.blocks))):
+        total = weight.new_zeros(())
+        head = [torch.zeros_like(weight), torch.zeros_like(bias)]
+        sums: Gradients | None = None
+        for loss, of_head, gradients in spread(block, range(len(inputs.blocks))):
             total += loss
-            if more is not None:
-                of_head[0].add_(more[0])
-                of_head[1].add_(more[1])
+            for whole, share in zip(head, of_head, strict=trains_head):
+                whole.add_(share)
             if sums is None:
                 sums = gradients
             elif gradients is not None:
                 sums.add(gradients)
-        made = (None,) * 4 if sums is None else sums.of_terms(inputs.w1)
-        ctx.made = (*(of_head if head else (None, None)), *made)
+        made = [None] * len(parts) if sums is None else sums.of_terms(inputs.w1)
+        ctx.made = (*(head if trains_head else [None, None]), *made)
         return total
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+    def backward(ctx: _Context, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         return (None, None, None, *(None if g is None else g * gradients[0] for g in ctx.made))
 
 
@@ -237,8 +248,8 @@ def _tail(
     bias: torch.Tensor,
     y: torch.Tensor,
     weights: torch.Tensor,
-    head: bool,
-) -> tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, torch.Tensor] | None]:
+    trains_head: bool,
+) -> tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...]]:
     """Return a block's loss, its gradient by z [R, 256], and that of the head where it is
     trained.
     """
@@ -248,4 +259,5 @@ def _tail(
     loss = -(chance.gather(1, at)[:, 0] * weights).sum()
     error = chance.exp_().scatter_add_(1, at, chance.new_full(at.shape, -1)).mul_(weights[:, None])
     upstream = torch.ops.aten.leaky_relu_backward(error @ weight, z, SLOPE, False)
-    return loss, upstream, (error.T @ active, error.sum(0)) if head else None
+    head = (error.T @ active, error.sum(0)) if trains_head else ()
+    return loss, upstream, head

@@ -55,12 +55,12 @@ class InferParams:
         """Return these parameters with `as_published` resolved to a method's own profile and
         metric.
         """
-        profile = routing[0] if self.profile == "as_published" else self.profile
-        return replace(
-            self,
-            profile=profile,
-            metric=routing[1] if self.metric == "as_published" else self.metric,
-        )
+        profile, metric = routing
+        if self.profile != "as_published":
+            profile = self.profile
+        if self.metric != "as_published":
+            metric = self.metric
+        return replace(self, profile=profile, metric=metric)
 
 
 @dataclass(frozen=True)

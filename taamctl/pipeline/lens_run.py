@@ -1,5 +1,5 @@
 """The protocol lens: query units, routers and protocols for trained methods, in one pass over
-cached features -> lens.json.
+cached features -> routing_lens.json.
 
 Everything is at the end of the stream. Under the grouped protocol every query graph holds one
 task's nodes; under the mixed one all tasks' nodes of a part are one induced graph, edges between
@@ -41,7 +41,7 @@ CODE = (
 )
 NEEDS = ("x", "edges")
 PARTS = ("val", "test")
-FILE = "lens.json"
+FILE = "routing_lens.json"
 
 
 class Stored(TypedDict):
@@ -77,7 +77,7 @@ class LensInputs:
         return layout.file(stage, self.dataset), layout.command(stage, self.dataset)
 
     @cached_property
-    def scenes(self) -> list[routing_lens.Scene]:
+    def scenes(self) -> list[routing_lens.QuerySet]:
         """Return both protocols of both parts."""
         path, made_by = self.input_of("precompute")
         with FeatureStore(path, made_by) as store:
@@ -93,8 +93,8 @@ class LensInputs:
                 y = np.concatenate(labels)
                 task = np.repeat(np.arange(len(labels)), [len(y) for y in labels])
                 mixed = _mixed_query(queries, edges[part], store.info.num_features, params)
-                found.append(routing_lens.Scene("grouped", part, tuple(queries), y, task))
-                found.append(routing_lens.Scene("mixed", part, (mixed,), y, task))
+                found.append(routing_lens.QuerySet("grouped", part, tuple(queries), y, task))
+                found.append(routing_lens.QuerySet("mixed", part, (mixed,), y, task))
         return found
 
     def routings(self, seed: int) -> list[list[routing_lens.Routing]]:
@@ -202,7 +202,7 @@ def _trained(
 
 
 def _wanted(
-    method: Method, scene: routing_lens.Scene, shared: LensInputs, seed: int, at: int
+    method: Method, scene: routing_lens.QuerySet, shared: LensInputs, seed: int, at: int
 ) -> list[routing_lens.Routing]:
     """Return the routings that make a difference to a method: all of them, the true tasks, or
     none.
@@ -221,7 +221,7 @@ def _wanted(
 
 def _cells(
     method: Method,
-    scene: routing_lens.Scene,
+    scene: routing_lens.QuerySet,
     routings: list[routing_lens.Routing],
     params: LensParams,
 ) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     def test_contract(check):
-        if why := check(Case(my_method)):
+        if why := check(ToyStream(my_method)):
             pytest.skip(why)
 
 A check raises AssertionError with what is wrong and how to mend it, and returns the reason where it
@@ -24,16 +24,16 @@ from taamctl.core.types import SCOPES, Array
 from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Facts
 from taamctl.store.feature_store import EXTRAS
-from taamctl.testing.toy_stream import NODES, TOY_TRAIN, Case
+from taamctl.testing.toy_stream import NODES, TOY_TRAIN, ToyStream
 
-Check = Callable[[Case], str | None]
+Check = Callable[[ToyStream], str | None]
 BUDGET = 3  # rows that a class of the toy tasks has more than enough of
 MAY_FAIL = ("ablation",)  # families whose point can be that something does not work
 
 
-def facts_are_declared(case: Case) -> str | None:
+def facts_are_declared(toy: ToyStream) -> str | None:
     """A method says what it is, in words that the tables use."""
-    facts = case.facts
+    facts = toy.facts
     assert isinstance(facts, Facts), "Method.facts is no taamctl.learning.contract.method.Facts"
     assert facts.sees in ("current", "all"), (
         f"facts.sees is {facts.sees!r}; it is 'current' or 'all'"
@@ -47,20 +47,20 @@ def facts_are_declared(case: Case) -> str | None:
     assert not unknown, (
         f"facts.needs or facts.query_needs names {sorted(unknown)}; there are: {', '.join(EXTRAS)}"
     )
-    assert "Source:" in (inspect.getdoc(case.module.Method) or ""), (
+    assert "Source:" in (inspect.getdoc(toy.module.Method) or ""), (
         "the docstring of Method has no 'Source:'; say what it follows"
     )
-    assert case.make().scope in SCOPES, (
-        f"scope is {case.make().scope!r}; it is one of {', '.join(SCOPES)}"
+    assert toy.make().scope in SCOPES, (
+        f"scope is {toy.make().scope!r}; it is one of {', '.join(SCOPES)}"
     )
     return None
 
 
-def parameters_are_declared(case: Case) -> str | None:
+def parameters_are_declared(toy: ToyStream) -> str | None:
     """Every parameter has a sentence and a value that fits, and no default in the dataclass."""
-    if case.module.Params is None:
+    if toy.module.Params is None:
         return "has no parameters"
-    for name, field in case.module.Params.__dataclass_fields__.items():
+    for name, field in toy.module.Params.__dataclass_fields__.items():
         assert field.metadata.get("doc"), (
             f"Params.{name} has no sentence; declare it with taamctl.core.spec.param('...')"
         )
@@ -68,18 +68,18 @@ def parameters_are_declared(case: Case) -> str | None:
             f"Params.{name} has a default; its value belongs into DEFAULTS (or params.yaml), which "
             "is complete"
         )
-    case.make()
+    toy.make()
     return None
 
 
-def same_seed_same_bits_and_inputs_untouched(case: Case) -> str | None:
+def same_seed_same_bits_and_inputs_untouched(toy: ToyStream) -> str | None:
     """Learning the same twice gives the same bits, and the tasks are as before."""
-    data = case.tasks()
+    data = toy.tasks()
     before = [
         (t.h.clone(), t.y.clone(), t.deg.clone(), {n: np.copy(a) for n, a in t.extras.items()})
         for t in data
     ]
-    first, second = case.learn(case.make(), data), case.learn(case.make(), data)
+    first, second = toy.learn(toy.make(), data), toy.learn(toy.make(), data)
     _same(
         first,
         second,
@@ -96,13 +96,13 @@ def same_seed_same_bits_and_inputs_untouched(case: Case) -> str | None:
     return None
 
 
-def results_do_not_depend_on_the_global_random_state(case: Case) -> str | None:
+def results_do_not_depend_on_the_global_random_state(toy: ToyStream) -> str | None:
     """The random states of torch and NumPy are without effect."""
     made = []
     for seed in (1, 2):
         torch.manual_seed(seed)
         np.random.seed(seed)
-        made.append(case.learn(case.make(), case.tasks()))
+        made.append(toy.learn(toy.make(), toy.tasks()))
     _same(
         made[0],
         made[1],
@@ -112,14 +112,14 @@ def results_do_not_depend_on_the_global_random_state(case: Case) -> str | None:
     return None
 
 
-def state_round_trip_gives_the_same_predictions(case: Case) -> str | None:
+def state_round_trip_gives_the_same_predictions(toy: ToyStream) -> str | None:
     """A new object that loads the states predicts the same, whatever its own seed is."""
-    method, states = case.learned
+    method, states = toy.learned
     method.load(method.shared(), states)
-    fresh = case.make(seed=99)  # nothing may come from the seed that the state should hold
+    fresh = toy.make(seed=99)  # nothing may come from the seed that the state should hold
     fresh.load(method.shared(), states)
-    for task_id in range(case.info.num_tasks):
-        a, b = method.predict(case.query(1), task_id), fresh.predict(case.query(1), task_id)
+    for task_id in range(toy.info.num_tasks):
+        a, b = method.predict(toy.query(1), task_id), fresh.predict(toy.query(1), task_id)
         assert all(torch.equal(a.labels[s], b.labels[s]) for s in SCOPES), (
             f"after load() a new object predicts otherwise for task {task_id}; what predictions "
             "depend on belongs into state() or shared()"
@@ -127,20 +127,20 @@ def state_round_trip_gives_the_same_predictions(case: Case) -> str | None:
     return None
 
 
-def predictions_stay_in_their_scope_and_among_seen_classes(case: Case) -> str | None:
+def predictions_stay_in_their_scope_and_among_seen_classes(toy: ToyStream) -> str | None:
     """No prediction is a class that is not yet seen, or outside its scope."""
-    method, states = case.learned
-    for stage in range(case.info.num_tasks):
+    method, states = toy.learned
+    for stage in range(toy.info.num_tasks):
         if not method.trains(stage):
             continue
         method.load(method.shared(), states[: stage + 1])
         for task_id in range(stage + 1):
-            low, high = case.info.bounds[task_id]
-            labels = method.predict(case.query(0), task_id).labels
+            low, high = toy.info.bounds[task_id]
+            labels = method.predict(toy.query(0), task_id).labels
             assert all(v.shape == (NODES,) and v.dtype == torch.int64 for v in labels.values()), (
                 f"predictions must be [{NODES}] int64, one per node; logits() must return [N, seen]"
             )
-            seen = case.info.bounds[stage][1]
+            seen = toy.info.bounds[stage][1]
             assert int(labels["all_seen"].max()) < seen, (
                 f"at stage {stage} class {int(labels['all_seen'].max())} is predicted, but {seen} "
                 "are seen; cut the logits to them"
@@ -153,12 +153,12 @@ def predictions_stay_in_their_scope_and_among_seen_classes(case: Case) -> str | 
     return None
 
 
-def node_order_of_a_query_does_not_matter(case: Case) -> str | None:
+def node_order_of_a_query_does_not_matter(toy: ToyStream) -> str | None:
     """A node's prediction does not depend on where the node stands in its query graph."""
-    method, states = case.learned
+    method, states = toy.learned
     method.load(method.shared(), states)
     order = torch.randperm(NODES, generator=torch.Generator().manual_seed(0)).tolist()
-    plain, moved = method.predict(case.query(1), 1), method.predict(case.query(1, order=order), 1)
+    plain, moved = method.predict(toy.query(1), 1), method.predict(toy.query(1, order=order), 1)
     assert all(torch.equal(plain.labels[s][order], moved.labels[s]) for s in SCOPES), (
         "the same nodes in another order are predicted differently; logits() must treat nodes by "
         "their features and edges alone"
@@ -166,14 +166,14 @@ def node_order_of_a_query_does_not_matter(case: Case) -> str | None:
     return None
 
 
-def queries_leave_no_trace(case: Case) -> str | None:
+def queries_leave_no_trace(toy: ToyStream) -> str | None:
     """What was asked before changes no answer: nothing is learned from test nodes."""
-    method, states = case.learned
+    method, states = toy.learned
     method.load(method.shared(), states)
-    first = method.predict(case.query(1), 1)
-    for task_id in range(case.info.num_tasks):
-        method.predict(case.query(task_id, seed=5), task_id)
-    again = method.predict(case.query(1), 1)
+    first = method.predict(toy.query(1), 1)
+    for task_id in range(toy.info.num_tasks):
+        method.predict(toy.query(task_id, seed=5), task_id)
+    again = method.predict(toy.query(1), 1)
     assert all(torch.equal(first.labels[s], again.labels[s]) for s in SCOPES), (
         "a query is answered differently after other queries; logits() must change nothing in the "
         "object"
@@ -181,34 +181,34 @@ def queries_leave_no_trace(case: Case) -> str | None:
     return None
 
 
-def a_class_with_one_node_and_a_task_with_one_class(case: Case) -> str | None:
+def a_class_with_one_node_and_a_task_with_one_class(toy: ToyStream) -> str | None:
     """Small classes and tasks are learned without a NaN."""
-    method = case.make()
-    states = case.learn(method, case.tasks(one_node=True))
+    method = toy.make()
+    states = toy.learn(method, toy.tasks(one_node=True))
     wrong = sorted({name for s in states for name, a in s.items() if not np.isfinite(a).all()})
     assert not wrong, (
         f"a class with one node leaves NaN or infinity in {', '.join(wrong)}; look for means and "
         "deviations of one row"
     )
     method.load(method.shared(), states)
-    assert (method.predict(case.query(2), 2).labels["task_only"] == 4).all(), (
+    assert (method.predict(toy.query(2), 2).labels["task_only"] == 4).all(), (
         "the only class of a task must be predicted within it"
     )
     return None
 
 
-def resuming_equals_going_through(case: Case) -> str | None:
+def resuming_equals_going_through(toy: ToyStream) -> str | None:
     """A run that was cut after the second task and goes on gives the same bits."""
-    data, first = case.tasks(), case.make()
+    data, first = toy.tasks(), toy.make()
     if not all(first.trains(k) for k in range(len(data))) or first.facts.sees == "all":
         return "starts anew at every stage: nothing to resume inside"
-    whole = case.learn(case.make(), data)
+    whole = toy.learn(toy.make(), data)
     states, training = [], {}
     for k in range(2):
         first.learn((data[k],))
         states.append(first.state())
         training = first.training_state()
-    resumed = case.make()
+    resumed = toy.make()
     resumed.load(first.shared(), states, training)
     resumed.learn((data[2],))
     _same(
@@ -219,13 +219,13 @@ def resuming_equals_going_through(case: Case) -> str | None:
     return None
 
 
-def a_new_object_per_stage_changes_nothing(case: Case) -> str | None:
+def a_new_object_per_stage_changes_nothing(toy: ToyStream) -> str | None:
     """Training has a new object per stage: what an object keeps beside its states is lost, and
     must not have mattered.
     """
     _same(
-        case.stream(case.make, case.tasks()),
-        case.learn(case.make(), case.tasks()),
+        toy.stream(toy.make, toy.tasks()),
+        toy.learn(toy.make(), toy.tasks()),
         "one object that learns all tasks differs from a new object per stage; what a later stage "
         "needs belongs into state(), training_state() or shared(), and rows of earlier data into "
         "state arrays below memory/",
@@ -233,19 +233,19 @@ def a_new_object_per_stage_changes_nothing(case: Case) -> str | None:
     return None
 
 
-def stages_know_only_their_states(case: Case) -> str | None:
+def stages_know_only_their_states(toy: ToyStream) -> str | None:
     """No other way leads from task to task: not a class attribute, not a global, not a file."""
-    alone = case.stream(case.make, case.tasks())
-    last = case.info.num_tasks - 1
+    alone = toy.stream(toy.make, toy.tasks())
+    last = toy.info.num_tasks - 1
 
     def disturb(k: int) -> None:
         if (
             k == last
         ):  # by now earlier tasks are learned; another run passes through before the last one is
-            case.learn(case.make(seed=7), case.tasks(seed=7))
+            toy.learn(toy.make(seed=7), toy.tasks(seed=7))
 
     _same(
-        case.stream(case.make, case.tasks(), disturb),
+        toy.stream(toy.make, toy.tasks(), disturb),
         alone,
         "another run in the same process changes the result, so data goes from task to task beside "
         "the states: keep nothing in class attributes, module globals or files",
@@ -253,26 +253,26 @@ def stages_know_only_their_states(case: Case) -> str | None:
     return None
 
 
-def memory_is_what_is_declared(case: Case) -> str | None:
+def memory_is_what_is_declared(toy: ToyStream) -> str | None:
     """Rows, words and optimiser stay within `stored`; the rows declared are the rows kept (at
     most those where ROWS_AT_MOST says so).
     """
     usual: dict[str, Any] = {}
-    for changes in (usual, {**usual, "budget": BUDGET}) if case.has_budget else (usual,):
+    for changes in (usual, {**usual, "budget": BUDGET}) if toy.has_budget else (usual,):
         for one_node in (False, True):
-            data = case.tasks(one_node=one_node)
-            states = case.stream(lambda changes=changes: case.make(**changes), data)  # type: ignore[misc]
+            data = toy.tasks(one_node=one_node)
+            states = toy.stream(lambda changes=changes: toy.make(**changes), data)  # type: ignore[misc]
             kept = sum(replay_buffer.rows_of(s) for s in states)
-            declared = case.make(**changes).stored(case.sizes(data)).rows
-            if case.facts.memory == "none":
+            declared = toy.make(**changes).stored(toy.sizes(data)).rows
+            if toy.facts.memory == "none":
                 assert kept == 0, (
                     f"{kept} rows of earlier data are kept, but facts.memory is 'none'; say in "
                     "words what is kept"
                 )
-                assert declared == 0 or case.facts.sees == "all", (
+                assert declared == 0 or toy.facts.sees == "all", (
                     f"stored() declares {declared} rows, but facts.memory is 'none'"
                 )
-            elif not getattr(case.module, "ROWS_AT_MOST", False):
+            elif not getattr(toy.module, "ROWS_AT_MOST", False):
                 assert kept == declared, (
                     f"{kept} rows are kept, but stored() declares {declared}; count them right, or "
                     "set ROWS_AT_MOST = True in the module where the number is only an upper bound"
@@ -280,14 +280,14 @@ def memory_is_what_is_declared(case: Case) -> str | None:
     return None
 
 
-def independent_methods_do_not_care_for_order(case: Case) -> str | None:
+def independent_methods_do_not_care_for_order(toy: ToyStream) -> str | None:
     """Where tasks are declared independent, they may be learned in any order."""
-    method = case.make()
+    method = toy.make()
     if not method.independent or method.facts.sees == "all":
         return "not declared independent"
-    whole = case.learn(case.make(), case.tasks())
+    whole = toy.learn(toy.make(), toy.tasks())
     for k in (2, 0, 1):
-        method.learn((case.tasks()[k],))
+        method.learn((toy.tasks()[k],))
         _same(
             [method.state()],
             [whole[k]],
@@ -296,11 +296,11 @@ def independent_methods_do_not_care_for_order(case: Case) -> str | None:
     return None
 
 
-def cumulative_methods_keep_their_logits(case: Case) -> str | None:
+def cumulative_methods_keep_their_logits(toy: ToyStream) -> str | None:
     """A method that says that later tasks change no logit is right: a stage's logits are the
     first columns of the last stage's.
     """
-    method, states = case.learned
+    method, states = toy.learned
     if not method.cumulative:
         return "not declared cumulative"
     shared = method.shared()
@@ -308,10 +308,10 @@ def cumulative_methods_keep_their_logits(case: Case) -> str | None:
     early = []
     for stage, j in asked:
         method.load(shared, states[: stage + 1])
-        early.append(method.logits(case.query(j), j))
+        early.append(method.logits(toy.query(j), j))
     method.load(shared, states)
     for (stage, j), before in zip(asked, early, strict=True):
-        after = method.logits(case.query(j), j)[:, : before.shape[1]]
+        after = method.logits(toy.query(j), j)[:, : before.shape[1]]
         assert torch.allclose(before, after, rtol=1e-4, atol=1e-5), (
             f"the logits of task {j} after stage {stage} are changed by later tasks; leave "
             "`cumulative` false"
@@ -319,25 +319,23 @@ def cumulative_methods_keep_their_logits(case: Case) -> str | None:
     return None
 
 
-def methods_learn(case: Case) -> str | None:
+def methods_learn(toy: ToyStream) -> str | None:
     """On separable classes, a task's training nodes are classified right within it, once it is
     learned; and for good if independent.
     """
-    if case.facts.family in MAY_FAIL:
-        return f"a method of the family {case.facts.family!r} need not"
+    if toy.facts.family in MAY_FAIL:
+        return f"a method of the family {toy.facts.family!r} need not"
     method, last = (
-        case.make(train=replace(TOY_TRAIN, epochs=150, lr=0.02, weight_decay=0.0)),
-        case.info.num_tasks - 1,
+        toy.make(train=replace(TOY_TRAIN, epochs=150, lr=0.02, weight_decay=0.0)),
+        toy.info.num_tasks - 1,
     )
-    states = case.learn(method, case.tasks())
+    states = toy.learn(method, toy.tasks())
     for stage in (
         {1, last} if method.trains(1) and method.independent else {1 if method.trains(1) else last}
     ):
         method.load(method.shared(), states[: stage + 1])
         share = float(
-            (method.predict(case.query(1), 1).labels["task_only"] == case.tasks()[1].y)
-            .float()
-            .mean()
+            (method.predict(toy.query(1), 1).labels["task_only"] == toy.tasks()[1].y).float().mean()
         )
         assert share > 0.9, (
             f"{share:.0%} of well-separated training nodes are right after 150 epochs (stage "
@@ -346,9 +344,9 @@ def methods_learn(case: Case) -> str | None:
     return None
 
 
-def stored_counts_are_whole_and_positive(case: Case) -> str | None:
+def stored_counts_are_whole_and_positive(toy: ToyStream) -> str | None:
     """The declared cost is whole numbers."""
-    stored = case.make().stored(np.array([12, 8, 12, 8, 20]))
+    stored = toy.make().stored(np.array([12, 8, 12, 8, 20]))
     counts = {
         "parameters": stored.parameters,
         "rows": stored.rows,

@@ -32,7 +32,7 @@ TOY_TRAIN = TrainParams(
 States = list[dict[str, Array]]
 
 
-class Case:
+class ToyStream:
     """One method's module and what its checks need of it.
 
     Args:

@@ -23,9 +23,10 @@ def loss(
     Args:
         h: [N, F]. w1: [256, F]. w2: [256, 256]. head: [C, 256]. y: [N]. weights: [N] that sum to 1.
     """
-    hidden = functional.linear(
-        functional.leaky_relu(functional.linear(modulators.modulate(modulator, h), w1), 0.2), w2
-    )
+    gamma, beta = modulators.modulation(modulator)
+    a = torch.softmax(functional.linear(h, modulator["watt"], modulator["watt_bias"]), dim=1)
+    moved = (a @ gamma) * functional.layer_norm(h, h.shape[1:], eps=1e-5) + a @ beta + h
+    hidden = functional.linear(functional.leaky_relu(functional.linear(moved, w1), 0.2), w2)
     return (
         functional.cross_entropy(functional.linear(hidden, head), y, reduction="none") * weights
     ).sum()

@@ -26,7 +26,7 @@ from taamctl.learning.families.sequential import SequentialMethod
 from taamctl.propagation import differentiable
 from taamctl.testing import contract
 from taamctl.testing.contract import CHECKS, Check
-from taamctl.testing.toy_stream import NODES, Case
+from taamctl.testing.toy_stream import NODES, ToyStream
 
 PACKAGE = "taamctl.methods"
 NAMES = registry.builtin(PACKAGE)
@@ -42,8 +42,8 @@ FEWER: dict[str, dict[str, Any]] = {
 
 
 @cache
-def case(name: str) -> Case:
-    return Case(registry.load(PACKAGE, name), FEWER.get(name))
+def case(name: str) -> ToyStream:
+    return ToyStream(registry.load(PACKAGE, name), FEWER.get(name))
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -218,7 +218,7 @@ class Silent(InTheMemory):
 def test_who_keeps_more_than_allowed_is_caught(cheater: Any, check: Check, words: str) -> None:
     OnTheClass.hoard.clear()
     with pytest.raises(AssertionError, match=words):
-        check(Case(cheater))
+        check(ToyStream(cheater))
 
 
 class ChangesItsMind(SequentialMethod):
@@ -232,11 +232,11 @@ def test_who_says_that_logits_stay_and_changes_them_is_caught() -> None:
     with pytest.raises(
         AssertionError, match="are changed by later tasks; leave `cumulative` false"
     ):
-        contract.cumulative_methods_keep_their_logits(Case(plugin(ChangesItsMind)))
+        contract.cumulative_methods_keep_their_logits(ToyStream(plugin(ChangesItsMind)))
 
 
 def test_training_itself_refuses_what_is_hoarded_in_states() -> None:
-    toy = Case(plugin(InTheMemory, Budget, DEFAULTS={"budget": 5}))
+    toy = ToyStream(plugin(InTheMemory, Budget, DEFAULTS={"budget": 5}))
     nothing = SimpleNamespace(load=lambda stage: None, save=lambda *a: None)
     data = toy.tasks()
     with pytest.raises(
@@ -247,7 +247,7 @@ def test_training_itself_refuses_what_is_hoarded_in_states() -> None:
 
 def test_a_hoard_on_the_object_dies_with_it() -> None:
     made: list[OnTheObject] = []
-    toy = Case(plugin(OnTheObject))
+    toy = ToyStream(plugin(OnTheObject))
 
     def make() -> Any:
         made.append(toy.make())  # type: ignore[arg-type]
@@ -260,7 +260,7 @@ def test_a_hoard_on_the_object_dies_with_it() -> None:
 
 def test_an_upper_bound_on_rows_has_to_be_said() -> None:
     contract.memory_is_what_is_declared(
-        Case(plugin(CountedTooHigh, Budget, DEFAULTS={"budget": 5}, ROWS_AT_MOST=True))
+        ToyStream(plugin(CountedTooHigh, Budget, DEFAULTS={"budget": 5}, ROWS_AT_MOST=True))
     )
 
 
@@ -273,11 +273,13 @@ def test_faults_of_a_plugin_are_named() -> None:
     with pytest.raises(
         AssertionError, match=r"facts.sees is 'everything'; it is 'current' or 'all'"
     ):
-        contract.facts_are_declared(Case(plugin(Loud)))
+        contract.facts_are_declared(ToyStream(plugin(Loud)))
     with pytest.raises(AssertionError, match="has Params but no DEFAULTS"):
-        Case(plugin(InTheMemory, Budget))
+        ToyStream(plugin(InTheMemory, Budget))
     with pytest.raises(AssertionError, match="DEFAULTS.budget: -1 must be >= 1"):
-        contract.parameters_are_declared(Case(plugin(InTheMemory, Budget, DEFAULTS={"budget": -1})))
+        contract.parameters_are_declared(
+            ToyStream(plugin(InTheMemory, Budget, DEFAULTS={"budget": -1}))
+        )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -289,7 +291,7 @@ def test_training_and_queries_hold_no_more_than_they_may() -> None:
     """
     assert {f.name for f in dataclasses.fields(TaskData)} == {"task", "h", "y", "deg", "extras"}
     assert {f.name for f in dataclasses.fields(QueryGraph)} == {"h", "deg", "extras"}
-    plain = Case(registry.load(PACKAGE, "finetune"))
+    plain = ToyStream(registry.load(PACKAGE, "finetune"))
     assert not plain.tasks()[0].extras
     assert not plain.query(0).extras
 

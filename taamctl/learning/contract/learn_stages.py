@@ -13,8 +13,8 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array, TaskData
-from taamctl.learning.contract import replay_buffer
 from taamctl.learning.contract.method import Method, State
+from taamctl.learning.contract.replay_buffer import enforce, rows_of, seen_sizes
 
 
 class Checkpoints(Protocol):
@@ -48,42 +48,34 @@ def train_stream(
     first = make()
     info = first.info
     stages = [t for t in range(info.num_tasks) if first.trains(t)]
-    done = [t for t in stages if checkpoints.load(t) is not None]
     progress.start("train", sum(first.steps(t) for t in stages))
+    resumed = 0
+    rows = 0
     states: list[State] = []
     training: State = {}
-    rows = 0
     for stage in stages:
+        name = f"task {stage + 1}/{info.num_tasks}"
         saved = checkpoints.load(stage)
         if saved is not None:
-            state, training = saved[0], saved[1]
-            rows = replay_buffer.enforce(
-                first,
-                state,
-                training,
-                rows,
-                replay_buffer.seen_sizes(class_sizes, info.bounds[stage][1]),
-            )
+            state, training, _ = saved
+            seen = seen_sizes(class_sizes, info.bounds[stage][1])
+            rows = enforce(first, state, training, rows, seen)
+            resumed += 1
             progress.advance(first.steps(stage))
-            progress.line(
-                f"task {stage + 1}/{info.num_tasks}: taken from the checkpoint of an interrupted "
-                "run"
-            )
+            progress.line(f"{name}: taken from the checkpoint of an interrupted run")
         else:
             began = time.perf_counter()
             state, training, losses = learn_stage(
                 make(), load_task, class_sizes, stage, (states, training), rows, progress
             )
-            rows += replay_buffer.rows_of(state)
+            rows += rows_of(state)
             checkpoints.save(stage, state, training, losses)
-            progress.line(
-                f"task {stage + 1}/{info.num_tasks}: loss {np.asarray(losses)[-1]:.4f}, "
-                f"{time.perf_counter() - began:.1f} s"
-            )
+            seconds = time.perf_counter() - began
+            progress.line(f"{name}: loss {np.asarray(losses)[-1]:.4f}, {seconds:.1f} s")
         if not first.independent:
             states.append(state)
     progress.finish()
-    return len(done)
+    return resumed
 
 
 def learn_stage(
@@ -110,28 +102,16 @@ def learn_stage(
     states, training = earlier
     if states and not method.independent:
         method.load(method.shared(), states, training)
-    wanted = range(stage + 1) if method.facts.sees == "all" else [stage]
-    losses = method.learn(tuple(load_task(k) for k in wanted), progress)
-    _refuse_divergence(losses, stage)
-    state, training = method.state(), method.training_state()
-    replay_buffer.enforce(
-        method,
-        state,
-        training,
-        rows,
-        replay_buffer.seen_sizes(class_sizes, method.info.bounds[stage][1]),
-    )
-    return state, training, losses
-
-
-def _refuse_divergence(losses: Array, stage: int) -> None:
-    """Raise where training left the finite numbers: everything after it would be noise in the
-    shape of a result.
-    """
+    first = 0 if method.facts.sees == "all" else stage
+    losses = method.learn(tuple(load_task(k) for k in range(first, stage + 1)), progress)
     wrong = np.flatnonzero(~np.isfinite(losses))
-    if len(wrong):
+    if len(wrong):  # everything after it would be noise in the shape of a result
         raise TaamctlError(
             f"training diverged: the loss of task {stage + 1} is {losses[wrong[0]]} in epoch "
             f"{int(wrong[0]) + 1}",
             "lower train.lr, or look for extreme values in the features",
         )
+    state = method.state()
+    training = method.training_state()
+    enforce(method, state, training, rows, seen_sizes(class_sizes, method.info.bounds[stage][1]))
+    return state, training, losses

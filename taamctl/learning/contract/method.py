@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -30,8 +30,7 @@ class Facts:
         source: author, year, what it follows.
         sees: `current` (a task's own training part) or `all` (the training parts of every task so
             far).
-        task_id: `inferred` from prototypes, `given` at test, or `none` (the prediction does not use
-            one).
+        task_id: `inferred` from prototypes, `given` at test, or `none` (predictions use none).
         needs: extra cached arrays of the training part beyond H, y and degrees: `x`, `edges`.
         query_needs: the same of the query graphs.
         routing: profile and metric that the method was published with, for `infer.profile` and
@@ -42,8 +41,8 @@ class Facts:
     title: str
     family: str
     source: str
-    sees: str
-    task_id: str
+    sees: str = "current"
+    task_id: str = "none"
     needs: tuple[str, ...] = ()
     query_needs: tuple[str, ...] = ()
     routing: tuple[str, str] = ("amp", "cosine")
@@ -78,28 +77,32 @@ class Method(ABC):
 
     Attributes:
         facts: declared facts.
-        params: the method's section of params.yaml, as its file's `Params` dataclass; None where
-            that is None.
+        work: what an epoch and an answer consist of, for `taamctl plan`: `net` (a two-layer net),
+            `modulated` (one product with a frozen backbone), `probe` or `ridge`.
+        params: the method's section of params.yaml, as its file's `Params` dataclass, which a
+            method names as the type; None where that is None.
     """
 
     facts: ClassVar[Facts]
+    work: ClassVar[str] = "net"
+    params: object
 
     def __init__(
-        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
+        self, params: object, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
     ) -> None:
-        self.params, self.info, self.train, self.seed, self.device = (
-            params,
-            info,
-            train,
-            seed,
-            device,
-        )
+        self.params = params
+        self.info = info
+        self.train = train
+        self.seed = seed
+        self.device = device
+        self.setup()
+
+    def setup(self) -> None:  # noqa: B027
+        """Draw what the stream starts with; called once, when the object is made."""
 
     @property
     def independent(self) -> bool:
-        """Tell whether a task's state depends on no other task, so that tasks may be learned in
-        any order.
-        """
+        """Tell whether no state depends on another task: tasks may be learned in any order."""
         return False
 
     @property
@@ -116,8 +119,8 @@ class Method(ABC):
 
     @property
     def variant(self) -> str:
-        """Return the reading of the method, for tables; empty where there is only one."""
-        return ""
+        """Return the reading of the method, for tables: its parameter `profile`, or nothing."""
+        return getattr(self.params, "profile", "")
 
     @property
     def epochs(self) -> int:
@@ -146,9 +149,7 @@ class Method(ABC):
 
     @abstractmethod
     def state(self) -> dict[str, Array]:
-        """Return what the stage just learned added: all that `load` needs beyond earlier stages'
-        states.
-        """
+        """Return all that `load` needs of the stage just learned beyond earlier stages' states."""
 
     def training_state(self) -> dict[str, Array]:
         """Return what a resumed run needs beyond the states, such as optimiser moments."""
@@ -160,9 +161,7 @@ class Method(ABC):
 
     @abstractmethod
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
-        """Return logits over all classes seen so far, [N, seen], as the task `task_id` would
-        give them.
-        """
+        """Return logits over all classes seen so far, [N, seen], as task `task_id` gives them."""
 
     @abstractmethod
     def stored(self, class_sizes: Array) -> Stored:
@@ -173,12 +172,7 @@ class Method(ABC):
         """
 
     def predict(self, query: QueryGraph, task_id: int) -> Prediction:
-        """Predict a query graph for every logit scope.
-
-        Args:
-            query: the query graph.
-            task_id: the inferred task (or the given one).
-        """
+        """Predict a query graph for every logit scope, under the inferred (or given) task."""
         with torch.no_grad():
             return self.scopes(self.logits(query, task_id), task_id)
 
@@ -202,3 +196,8 @@ def to_arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, Array]:
 def to_tensors(arrays: State, device: torch.device) -> dict[str, torch.Tensor]:
     """Return arrays as tensors on `device`."""
     return {name: torch.from_numpy(np.array(a)).to(device) for name, a in arrays.items()}
+
+
+def below(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return what a state has below `prefix`, without it."""
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from taamctl.core import registry
 from taamctl.core.types import Array, StreamInfo, TaskData
@@ -38,13 +38,11 @@ class Recipe:
     Attributes:
         method: the method's name.
         params: its section of the parameters; None for a method without.
-        train: the `train` section.
-        seed: base seed.
         device: `cpu` or `cuda`, with `auto` already resolved.
     """
 
     method: str
-    params: Any
+    params: object
     train: TrainParams
     seed: int
     device: str
@@ -60,18 +58,16 @@ class Recipe:
         """
         device = devices.resolve(self.device)
         devices.pin(device, self.train.threads)
-        module = registry.load("taamctl.methods", self.method)
-        facts = module.Method.facts
-        features.require((*facts.needs, *facts.query_needs))
+        cls: type[Method] = registry.load("taamctl.methods", self.method).Method
+        features.require((*cls.facts.needs, *cls.facts.query_needs))
 
         def make() -> Method:
-            made: Method = module.Method(self.params, features.info, self.train, self.seed, device)
-            return made
+            return cls(self.params, features.info, self.train, self.seed, device)
 
-        return make, lambda k: features.task(k, facts.needs), features.class_sizes()
+        return make, lambda k: features.task(k, cls.facts.needs), features.class_sizes()
 
 
-def declared(method: Method, class_sizes: Array) -> dict[str, Any]:
+def declared(method: Method, class_sizes: Array) -> dict[str, object]:
     """Return what a method says about itself, for tables and later stages; JSON.
 
     Args:

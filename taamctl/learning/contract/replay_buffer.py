@@ -1,5 +1,5 @@
 """What a method may keep of earlier data: counted in its states, and held to the budget that it
-declares.
+declares; and how rows are picked.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from taamctl.core.types import Array
 from taamctl.learning.contract.method import Method, State
 
 PREFIX = "memory/"
+CAP = 1000  # rows that coverage is counted among
 
 
 class OverBudget(TaamctlError):
@@ -20,7 +21,7 @@ class OverBudget(TaamctlError):
 
 def rows_of(state: State) -> int:
     """Return the data rows in a state: the labels of its memory."""
-    return len(state[f"{PREFIX}y"]) if f"{PREFIX}y" in state else 0
+    return len(state.get(f"{PREFIX}y", ()))
 
 
 def words_of(arrays: State, *, memory: bool) -> int:
@@ -46,30 +47,27 @@ def enforce(
         OverBudget: the method keeps more than it declares.
     """
     declared = method.stored(class_sizes)
-    kept, width = rows_of(state), method.info.num_features + 3
-    _hold(method, "rows of earlier data", rows_before + kept, declared.rows)
-    _hold(method, "words in its memory", words_of(state, memory=True), kept * width)
-    _hold(
-        method,
-        "words beside its memory",
-        words_of(state, memory=False),
-        declared.net + declared.parameters + declared.uncounted,
-    )
-    _hold(
-        method,
-        "words for the optimiser",
-        words_of(training, memory=False) + words_of(training, memory=True),
-        2 * (declared.net + declared.parameters) + len(training),
-    )
-    return rows_before + kept
+    trained = declared.net + declared.parameters
+    rows = rows_of(state)
+    width = method.info.num_features + 3
+    moments = words_of(training, memory=False) + words_of(training, memory=True)
+    for what, kept, most in (
+        ("rows of earlier data", rows_before + rows, declared.rows),
+        ("words in its memory", words_of(state, memory=True), rows * width),
+        ("words beside its memory", words_of(state, memory=False), trained + declared.uncounted),
+        ("words for the optimiser", moments, 2 * trained + len(training)),
+    ):
+        if kept > most:
+            raise OverBudget(
+                f"{method.facts.title} keeps {kept:,} {what}, but declares {most:,}",
+                "declare it in the method's `stored`, or keep less",
+            )
+    return rows_before + rows
 
 
-def _hold(method: Method, what: str, kept: int, declared: int) -> None:
-    if kept > declared:
-        raise OverBudget(
-            f"{method.facts.title} keeps {kept:,} {what}, but declares {declared:,}",
-            "declare it in the method's `stored`, or keep less",
-        )
+def seen_sizes(class_sizes: Array, high: int) -> Array:
+    """Return class sizes with the classes from `high` on set to zero."""
+    return np.where(np.arange(len(class_sizes)) < high, class_sizes, 0)
 
 
 def per_class(y: torch.Tensor, budget: int, classes: range) -> list[tuple[int, torch.Tensor, int]]:
@@ -90,8 +88,9 @@ def pick_random(
 
     Weighted draws are Efraimidis and Spirakis' (2006): the largest u^(1/w) win.
     """
-    u = torch.rand(len(rows), generator=generator, dtype=torch.float64)
-    keys = u if weights is None else u.log() / weights.double().cpu().clamp(min=1e-12)
+    keys = torch.rand(len(rows), generator=generator, dtype=torch.float64)
+    if weights is not None:
+        keys = keys.log() / weights.double().cpu().clamp(min=1e-12)
     return rows[keys.argsort(descending=True, stable=True)[:count].sort().values.to(rows.device)]
 
 
@@ -108,30 +107,20 @@ def pick_by_coverage(
     count: int,
     distance: float,
     generator: torch.Generator,
-    cap: int = 1000,
 ) -> torch.Tensor:
     """Return the `count` rows with the fewest rows of other classes within `distance` ("coverage
     maximisation").
 
     Ties go to the lower row, so where no distance is that small the first rows are taken
-    (bag-of-words features). Candidates and others are subsampled to `cap`; the published code then
+    (bag-of-words features). Candidates and others are subsampled to `CAP`; the published code then
     indexes the full list with the subsample's ranks, this does not.
     """
-    candidates = (
-        rows if len(rows) <= max(cap, count) else pick_random(rows, max(cap, count), generator)
-    )
-    against = others if len(others) <= cap else pick_random(others, cap, generator)
-    close = (
-        (torch.cdist(x[candidates], x[against]) < distance).sum(1)
-        if len(against)
-        else torch.zeros(len(candidates), device=x.device)
-    )
-    return candidates[close.argsort(stable=True)[:count].sort().values]
-
-
-def seen_sizes(class_sizes: Array, high: int) -> Array:
-    """Return class sizes with the classes from `high` on set to zero."""
-    return np.where(np.arange(len(class_sizes)) < high, class_sizes, 0)
+    if len(rows) > max(CAP, count):
+        rows = pick_random(rows, max(CAP, count), generator)
+    if len(others) > CAP:
+        others = pick_random(others, CAP, generator)
+    near = (torch.cdist(x[rows], x[others]) < distance).sum(1)
+    return rows[near.argsort(stable=True)[:count].sort().values]
 
 
 def evenly(sizes: list[int], budget: int) -> list[int]:
@@ -141,9 +130,9 @@ def evenly(sizes: list[int], budget: int) -> list[int]:
     quota = [0] * len(sizes)
     left = min(budget, sum(sizes))
     while left:
-        room = [i for i, n in enumerate(sizes) if quota[i] < n]
-        share = max(1, left // len(room))
-        for i in room:
+        unfilled = [i for i, n in enumerate(sizes) if quota[i] < n]
+        share = max(1, left // len(unfilled))
+        for i in unfilled:
             step = min(share, sizes[i] - quota[i], left)
             quota[i] += step
             left -= step
@@ -156,18 +145,12 @@ def proportionally(sizes: list[int], budget: int) -> list[int]:
     """
     total = sum(sizes)
     quota = [min(n, max(1, budget * n // total)) for n in sizes]
+
+    def filled(i: int) -> tuple[float, int]:
+        return quota[i] / sizes[i], i
+
     while sum(quota) < min(budget, total):
-        quota[
-            min(
-                (i for i in range(len(sizes)) if quota[i] < sizes[i]),
-                key=lambda i: (quota[i] / sizes[i], i),
-            )
-        ] += 1
+        quota[min((i for i, n in enumerate(sizes) if quota[i] < n), key=filled)] += 1
     while sum(quota) > budget and max(quota) > 1:
-        quota[
-            max(
-                (i for i in range(len(sizes)) if quota[i] > 1),
-                key=lambda i: (quota[i] / sizes[i], i),
-            )
-        ] -= 1
+        quota[max((i for i, q in enumerate(quota) if q > 1), key=filled)] -= 1
     return quota

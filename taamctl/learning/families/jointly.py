@@ -6,18 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
+from torch.nn import functional
 
 from taamctl.core.progress import SILENT, Progress
-from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
-from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
+from taamctl.core.types import Array, QueryGraph, TaskData
 from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
 from taamctl.learning.kernels import loop
 from taamctl.models.backbones import TrainableNet
-from taamctl.params.train_params import TrainParams
 
 
 @dataclass(frozen=True)
@@ -39,63 +37,51 @@ class JointMethod(Method):
     cross-entropy to its task's classes.
     """
 
-    own_range = False
     params: JointParams
+    own_range = False
+    independent = True
+    _seen = 0
 
-    def __init__(
-        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
-    ) -> None:
-        super().__init__(params, info, train, seed, device)
-        self._net = TrainableNet.draw(info.num_features, info.num_classes, seed, device)
-        self._seen = 0
+    def setup(self) -> None:
+        """Draw the net of a stream without a task."""
+        self._net = self._draw(-1)
+
+    def _draw(self, stage: int) -> TrainableNet:
+        return TrainableNet.draw(
+            self.info.num_features, self.info.num_classes, self.seed, self.device, stage=stage
+        )
 
     def trains(self, stage: int) -> bool:
         """Tell whether the stage is trained."""
         return self.params.stages == "all" or stage == self.info.num_tasks - 1
 
-    @property
-    def independent(self) -> bool:
-        """Every stage starts anew, so stages are independent."""
-        return True
-
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Train a new net on all tasks."""
-        stage = tasks[-1].task.index
-        self._seen = tasks[-1].task.high
-        self._net = TrainableNet.draw(
-            self.info.num_features, self.info.num_classes, self.seed, self.device, stage=stage
-        )
+        last = tasks[-1].task
+        self._seen = last.high
+        self._net = self._draw(last.index)
         h = torch.cat([t.h for t in tasks]).to(self.device)
         y = torch.cat([t.y for t in tasks]).to(self.device)
-        owner = torch.repeat_interleave(
-            torch.arange(len(tasks)), torch.tensor([len(t.y) for t in tasks])
-        ).to(self.device)
+        sizes = torch.tensor([len(t.y) for t in tasks])
+        owner = torch.repeat_interleave(torch.arange(len(tasks)), sizes).to(self.device)
         weights = self._node_weights(y, owner)
-        blocked = self._blocked() if self.own_range else None
+        blocked = self._blocked()
 
-        def objective(rows: torch.Tensor | None) -> torch.Tensor:
-            hb, yb, wb, ob = (
-                (h, y, weights, owner)
-                if rows is None
-                else (h[rows], y[rows], weights[rows], owner[rows])
-            )
-            logits = self._net.logits(hb, self._seen)
-            if blocked is not None:
-                logits = logits.masked_fill(blocked[ob, : self._seen], float("-inf"))
-            scale = 1.0 if rows is None else len(y) / len(rows)
-            return (
-                scale * (torch.nn.functional.cross_entropy(logits, yb, reduction="none") * wb).sum()
-            )
+        def objective(rows: loop.Rows) -> torch.Tensor:
+            logits = self._net.logits(h[rows], self._seen)
+            if self.own_range:
+                logits = logits.masked_fill(blocked[owner[rows], : self._seen], float("-inf"))
+            each = functional.cross_entropy(logits, y[rows], reduction="none")
+            return len(y) / len(each) * (each * weights[rows]).sum()
 
-        optimiser = loop.adam(self._net.parameters(), self.train)
         return loop.fit(
-            optimiser,
+            loop.adam(self._net.parameters(), self.train),
             objective,
             len(y),
-            self.train,
-            torch_generator(self.seed, "batches", stage),
-            progress,
-            self.device,
+            train=self.train,
+            seed=self.seed,
+            task=last.index,
+            progress=progress,
         )
 
     def _node_weights(self, y: torch.Tensor, owner: torch.Tensor) -> torch.Tensor:
@@ -105,19 +91,14 @@ class JointMethod(Method):
         each = torch.ones(len(y), device=y.device)
         if self.train.balance:
             each = 1.0 / torch.bincount(y, minlength=self.info.num_classes)[y].float()
-        return (
-            each
-            / torch.zeros(int(owner.max()) + 1, device=y.device).index_add_(0, owner, each)[owner]
-        )
+        total = torch.zeros(int(owner.max()) + 1, device=y.device).index_add_(0, owner, each)
+        return each / total[owner]
 
     def _blocked(self) -> torch.Tensor:
         """Return [T, C]: True where a class is outside the task's range."""
-        blocked = torch.ones(
-            (self.info.num_tasks, self.info.num_classes), dtype=torch.bool, device=self.device
-        )
-        for k, (low, high) in enumerate(self.info.bounds):
-            blocked[k, low:high] = False
-        return blocked
+        classes = torch.arange(self.info.num_classes, device=self.device)
+        bounds = torch.tensor(self.info.bounds, device=self.device)
+        return (classes < bounds[:, :1]) | (classes >= bounds[:, 1:])
 
     def state(self) -> dict[str, Array]:
         """Return the stage's net."""
@@ -127,8 +108,7 @@ class JointMethod(Method):
         """Install the net of the last stage; an untrained stage leaves nothing to install."""
         self._seen = self.info.bounds[len(states) - 1][1]
         if states[-1]:
-            tensors = to_tensors(states[-1], self.device)
-            self._net = TrainableNet(tensors["w1"], tensors["w2"])
+            self._net = TrainableNet(**to_tensors(states[-1], self.device))
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
         """Return the net's logits over all classes seen."""
@@ -136,6 +116,5 @@ class JointMethod(Method):
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return all training rows."""
-        return Stored(
-            rows=int(class_sizes.sum()), net=sum(p.numel() for p in self._net.parameters())
-        )
+        net = sum(p.numel() for p in self._net.parameters())
+        return Stored(rows=int(class_sizes.sum()), net=net)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
-from taamctl.core.types import Array, StreamInfo
-from taamctl.learning.contract.method import Stored
+from taamctl.core.types import Array
+from taamctl.learning.contract.method import Stored, below
 from taamctl.learning.families.sequential import SequentialMethod, Tensors
-from taamctl.params.train_params import TrainParams
 
 
 class Accumulator:
@@ -36,22 +34,19 @@ class Accumulator:
 
     def __call__(self, weights: Sequence[torch.Tensor]) -> torch.Tensor:
         """Return the penalty without its constant."""
-        return sum(
-            (
-                (a * w * w - 2 * b * w).sum()
-                for a, b, w in zip(self.a, self.b, weights, strict=True)
-            ),
-            torch.zeros((), device=weights[0].device),
-        )
+        penalty = torch.zeros((), device=weights[0].device)
+        for a, b, w in zip(self.a, self.b, weights, strict=True):
+            penalty = penalty + (a * w * w - 2 * b * w).sum()
+        return penalty
 
-    def tensors(self) -> dict[str, torch.Tensor]:
+    def tensors(self) -> Tensors:
         """Return the sums, to be kept."""
-        return {f"{name}/{i}": t for name in ("a", "b") for i, t in enumerate(getattr(self, name))}
+        return numbered("a", self.a) | numbered("b", self.b)
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
+    def restore(self, tensors: Tensors) -> None:
         """Install what `tensors` returned."""
-        for name in ("a", "b"):
-            setattr(self, name, [tensors[f"{name}/{i}"].clone() for i in range(len(self.a))])
+        self.a = [tensors[f"a/{i}"].clone() for i in range(len(self.a))]
+        self.b = [tensors[f"b/{i}"].clone() for i in range(len(self.b))]
 
 
 class PenalisedMethod(SequentialMethod):
@@ -59,10 +54,9 @@ class PenalisedMethod(SequentialMethod):
     number.
     """
 
-    def __init__(
-        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
-    ) -> None:
-        super().__init__(params, info, train, seed, device)
+    def setup(self) -> None:
+        """Begin without a penalty."""
+        super().setup()
         self.pull = Accumulator(self.net.parameters())
 
     def kept(self) -> Tensors:
@@ -71,18 +65,29 @@ class PenalisedMethod(SequentialMethod):
 
     def restore(self, states: Sequence[Tensors]) -> None:
         """Install the sums of the last stage."""
-        self.pull.restore(
-            {n.removeprefix("pull/"): t for n, t in states[-1].items() if n.startswith("pull/")}
-        )
+        self.pull.restore(below("pull/", states[-1]))
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return the two sums, which the papers do not count."""
         return Stored(uncounted=2 * self.net_words, net=self.net_words)
 
 
+def numbered(name: str, tensors: Sequence[torch.Tensor]) -> Tensors:
+    """Return tensors as `name/0`, `name/1`, ..."""
+    return {f"{name}/{i}": t for i, t in enumerate(tensors)}
+
+
 def gradients(
     value: torch.Tensor, weights: Sequence[torch.Tensor], *, graph: bool = False
 ) -> list[torch.Tensor]:
     """Return the gradients of a scalar, zeros where a weight does not enter."""
-    found = torch.autograd.grad(value, list(weights), create_graph=graph, allow_unused=True)
-    return [torch.zeros_like(w) if g is None else g for g, w in zip(found, weights, strict=True)]
+    return list(
+        torch.autograd.grad(
+            value, list(weights), create_graph=graph, allow_unused=True, materialize_grads=True
+        )
+    )
+
+
+def squares(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Return the squares of every tensor's numbers."""
+    return [t**2 for t in tensors]

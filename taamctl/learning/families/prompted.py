@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch.nn import functional
 
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.seeding import torch_generator
-from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
-from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
+from taamctl.core.spec import param
+from taamctl.core.types import Array, QueryGraph, TaskData
+from taamctl.learning.contract.method import Method, State, Stored, below, to_arrays, to_tensors
 from taamctl.learning.kernels import grace, loop, loss
-from taamctl.models import initialise
 from taamctl.models.backbones import HIDDEN, FrozenBackbone
-from taamctl.params.train_params import TrainParams
+from taamctl.models.initialise import linear, uniform, xavier_uniform
 from taamctl.propagation import differentiable
 
 Prompt = Mapping[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class PromptParams:
+    """What both methods set."""
+
+    prompts: int = param("tokens of a prompt, P; one is a single vector added to every node", ge=1)
+    position: str = param(
+        "pre: the prompt is added to X, before propagation; post: to H, without any edge",
+        choices=("pre", "post"),
+    )
+    pretrain: str = param("none: random backbone; grace: as for tpp", choices=("grace", "none"))
+    pretrain_epochs: int = param("passes of pre-training", ge=1)
+    drop_edge: float = param("share of edges left out of the second view", ge=0, lt=1)
+    drop_feature: float = param("share of feature columns zeroed in the second view", ge=0, lt=1)
 
 
 class PromptedMethod(Method):
@@ -27,18 +42,22 @@ class PromptedMethod(Method):
 
     Propagating Omega instead of the prompted features makes an epoch's sparse product N x P wide,
     not N x F. One token is one vector added to every node, and Omega is all ones. `position: post`
-    adds Omega(H) P to H instead, without any edge. `params` needs the fields prompts, position,
-    pretrain, pretrain_epochs, drop_edge and drop_feature.
+    adds Omega(H) P to H instead, without any edge.
+
+    Attributes:
+        balanced: whether the loss is class-balanced where train.balance says so.
+        first_prompted: tasks before this one have no prompt.
     """
 
-    balanced = False  # whether the loss is class-balanced where train.balance says so
-    first_prompted = 0  # tasks before this one have no prompt
+    params: PromptParams
+    scope = "task_only"
+    balanced = False
+    first_prompted = 0
 
-    def __init__(
-        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
-    ) -> None:
-        super().__init__(params, info, train, seed, device)
-        self._backbone = FrozenBackbone.draw(info.num_features, seed).to(device)
+    def setup(self) -> None:
+        """Draw the backbone."""
+        drawn = FrozenBackbone.draw(self.info.num_features, self.seed)
+        self._backbone = drawn.to(self.device)
         self._tasks: list[dict[str, torch.Tensor]] = []
 
     @property
@@ -46,121 +65,104 @@ class PromptedMethod(Method):
         """Tell whether tasks are independent: all but the first need what pre-training on the
         first gave.
         """
-        return bool(self.params.pretrain == "none")
-
-    @property
-    def scope(self) -> str:
-        """Return the inferred task's own classes."""
-        return "task_only"
+        return self.params.pretrain == "none"
 
     @property
     def variant(self) -> str:
         """Return how the backbone came about."""
-        return "random backbone" if self.params.pretrain == "none" else str(self.params.pretrain)
+        return {"none": "random backbone"}.get(self.params.pretrain, self.params.pretrain)
+
+    def _pretrains(self, stage: int) -> bool:
+        return stage == 0 and self.params.pretrain == "grace"
 
     def steps(self, stage: int) -> int:
         """Return the epochs of a stage, and those of pre-training with the first."""
-        return self.epochs + (
-            self.params.pretrain_epochs if stage == 0 and self.params.pretrain == "grace" else 0
-        )
+        return self.epochs + self._pretrains(stage) * self.params.pretrain_epochs
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Train a prompt and a head; pre-train the backbone first where this is the first task."""
-        data, k = tasks[-1], tasks[-1].task.index
-        h, y = data.h.to(self.device), data.y.to(self.device)
-        if k == 0 and self.params.pretrain == "grace":
+        data = tasks[-1]
+        k = data.task.index
+        h = data.h.to(self.device)
+        y = data.y.to(self.device)
+        if self._pretrains(k):
             self._pretrain(data, h, progress)
-        generator = torch_generator(self.seed, "prompt", k)
-        trained = {
-            n: t.to(self.device).requires_grad_()
-            for n, t in {**self._draw_prompt(k, generator), **self._draw_head(k)}.items()
+        drawn = {
+            **self._draw_prompt(k, torch_generator(self.seed, "prompt", k)),
+            **self._draw_head(k),
         }
+        trained = {n: t.to(self.device).requires_grad_() for n, t in drawn.items()}
         weights = loss.node_weights(y, self.info.num_classes, self.balanced and self.train.balance)
         hidden = self._prompted(h, data.extras)
 
-        def objective(rows: torch.Tensor | None) -> torch.Tensor:
+        def objective(rows: loop.Rows) -> torch.Tensor:
             logits = self._backbone.logits(
                 hidden(trained), trained["head/weight"], trained["head/bias"]
             )
-            lb, yb, wb = (
-                (logits, y, weights) if rows is None else (logits[rows], y[rows], weights[rows])
-            )
-            return loss.weighted_cross_entropy(lb, yb - data.task.low, wb)
+            return loss.weighted_cross_entropy(logits[rows], y[rows] - data.task.low, weights[rows])
 
         history = loop.fit(
             loop.adam(list(trained.values()), self.train),
             objective,
             len(y),
-            self.train,
-            torch_generator(self.seed, "batches", k),
-            progress,
-            self.device,
+            train=self.train,
+            seed=self.seed,
+            task=k,
+            progress=progress,
         )
         self._latest = {n: t.detach() for n, t in trained.items()}
-        if k == 0 and self.params.pretrain == "grace":
+        if self._pretrains(k):
             self._latest |= {"backbone/w1": self._backbone.w1, "backbone/w2": self._backbone.w2}
         return history
 
     def _pretrain(self, data: TaskData, h: torch.Tensor, progress: Progress) -> None:
-        p, e = self.params, data.extras
-        x = differentiable.raw_rows(e, torch.arange(len(h)), h.shape[1]).to(self.device)
         self._backbone = grace.pretrain(
             self._backbone,
             h,
-            x,
-            differentiable.adjacency(e),
+            self._raw(h, data.extras),
+            differentiable.adjacency(data.extras),
             self.info.hops,
-            epochs=p.pretrain_epochs,
-            drop_edge=p.drop_edge,
-            drop_feature=p.drop_feature,
+            epochs=self.params.pretrain_epochs,
+            drop_edge=self.params.drop_edge,
+            drop_feature=self.params.drop_feature,
             generator=torch_generator(self.seed, "pretrain"),
             progress=progress,
         )
 
+    def _raw(self, h: torch.Tensor, extras: Mapping[str, Array]) -> torch.Tensor:
+        return differentiable.raw_rows(extras, torch.arange(len(h)), h.shape[1]).to(self.device)
+
     def _draw_prompt(self, k: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
-        f, p = self.info.num_features, self.params.prompts
+        f = self.info.num_features
+        p = self.params.prompts
         if k < self.first_prompted:
             return {}
-        tokens = {"prompt/tokens": initialise.xavier_uniform(p, f, generator)}
-        if p < 2:
-            return tokens
-        return {
-            **tokens,
-            "prompt/weight": initialise.linear(p, f, generator),
-            "prompt/bias": initialise.uniform((p,), f**-0.5, generator),
-        }
+        prompt = {"prompt/tokens": xavier_uniform(p, f, generator)}
+        if p > 1:
+            prompt["prompt/weight"] = linear(p, f, generator)
+            prompt["prompt/bias"] = uniform((p,), f**-0.5, generator)
+        return prompt
 
     def _draw_head(self, k: int) -> dict[str, torch.Tensor]:
         low, high = self.info.bounds[k]
-        return {
-            "head/weight": initialise.xavier_uniform(
-                high - low, HIDDEN, torch_generator(self.seed, "head", k)
-            ),
-            "head/bias": torch.zeros(high - low),
-        }
+        weight = xavier_uniform(high - low, HIDDEN, torch_generator(self.seed, "head", k))
+        return {"head/weight": weight, "head/bias": torch.zeros(high - low)}
 
-    def _prompted(self, h: torch.Tensor, extras: Mapping[str, Any]) -> Any:
+    def _prompted(
+        self, h: torch.Tensor, extras: Mapping[str, Array]
+    ) -> Callable[[Prompt], torch.Tensor]:
         """Return a function prompt -> W1 h', [N, 256]; what no prompt changes is computed once."""
-        base, w1 = functional.linear(h, self._backbone.w1), self._backbone.w1
-        ones = torch.ones((len(h), 1), device=self.device)
-        before = self.params.position == "pre"
-        spread = (
-            differentiable.Propagation(
-                differentiable.normalised(differentiable.adjacency(extras)),
-                self.info.hops,
-                self.device,
-            )
-            if before
-            else None
-        )
-        source = (
-            h
-            if not before
-            else differentiable.raw_rows(extras, torch.arange(len(h)), h.shape[1]).to(self.device)
-            if self.params.prompts > 1
-            else ones
-        )
-        even = spread(ones) if spread is not None else ones
+        w1 = self._backbone.w1
+        base = functional.linear(h, w1)
+        source = h
+        even = torch.ones((len(h), 1), device=self.device)
+        spread: Callable[[torch.Tensor], torch.Tensor] | None = None
+        if self.params.position == "pre":
+            s = differentiable.normalised(differentiable.adjacency(extras))
+            spread = differentiable.Propagation(s, self.info.hops, self.device)
+            even = spread(even)
+            if self.params.prompts > 1:
+                source = self._raw(h, extras)
 
         def hidden(prompt: Prompt) -> torch.Tensor:
             if "prompt/tokens" not in prompt:
@@ -168,10 +170,11 @@ class PromptedMethod(Method):
             tokens = prompt["prompt/tokens"] @ w1.T
             if "prompt/weight" not in prompt:
                 return base + even * tokens
-            share = torch.softmax(
-                functional.linear(source, prompt["prompt/weight"], prompt["prompt/bias"]), dim=1
-            )
-            return base + (share if spread is None else spread(share)) @ tokens
+            scores = functional.linear(source, prompt["prompt/weight"], prompt["prompt/bias"])
+            share = torch.softmax(scores, dim=1)
+            if spread is not None:
+                share = spread(share)
+            return base + share @ tokens
 
         return hidden
 
@@ -182,13 +185,9 @@ class PromptedMethod(Method):
     def load(self, shared: State, states: Sequence[State], training: State | None = None) -> None:
         """Install prompts and heads of all tasks so far."""
         self._tasks = [to_tensors(s, self.device) for s in states]
-        if "backbone/w1" in self._tasks[0]:
-            self._backbone = FrozenBackbone(
-                self._tasks[0]["backbone/w1"], self._tasks[0]["backbone/w2"]
-            )
-        elif shared:
-            tensors = to_tensors(shared, self.device)
-            self._backbone = FrozenBackbone(tensors["w1"], tensors["w2"])
+        backbone = below("backbone/", self._tasks[0]) or to_tensors(shared, self.device)
+        if backbone:
+            self._backbone = FrozenBackbone(**backbone)
 
     def shared(self) -> dict[str, Array]:
         """Return the backbone; where it is pre-trained, the first task's state holds that."""
@@ -197,17 +196,18 @@ class PromptedMethod(Method):
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
         """Return all heads' outputs side by side, under the prompt of `task_id`."""
         hidden = self._prompted(query.h.to(self.device), query.extras)(self._tasks[task_id])
-        weight, bias = (
-            torch.cat([t[f"head/{n}"] for t in self._tasks]) for n in ("weight", "bias")
-        )
+        weight = torch.cat([t["head/weight"] for t in self._tasks])
+        bias = torch.cat([t["head/bias"] for t in self._tasks])
         return self._backbone.logits(hidden, weight, bias)
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return prompts and heads of all tasks."""
-        f, t, p = self.info.num_features, self.info.num_tasks, self.params.prompts
-        prompt = p * f if p < 2 else 2 * p * f + p
-        net = HIDDEN * (f + HIDDEN)
+        p = self.params.prompts
+        prompt = p * self.info.num_features
+        if p > 1:
+            prompt = 2 * prompt + p
+        prompted = self.info.num_tasks - self.first_prompted
         return Stored(
-            parameters=(t - self.first_prompted) * prompt + (HIDDEN + 1) * self.info.num_classes,
-            net=net,
+            parameters=prompted * prompt + (HIDDEN + 1) * self.info.num_classes,
+            net=HIDDEN * (self.info.num_features + HIDDEN),
         )

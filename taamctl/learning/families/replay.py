@@ -6,34 +6,42 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 import torch
 
-from taamctl.core.types import Array, StreamInfo, TaskData
-from taamctl.learning.contract.method import Stored
+from taamctl.core.types import Array, TaskData
+from taamctl.learning.contract.method import Stored, below
+from taamctl.learning.contract.replay_buffer import PREFIX
 from taamctl.learning.families.sequential import SequentialMethod, Tensors
 from taamctl.learning.kernels import loop
-from taamctl.params.train_params import TrainParams
+
+
+class Budgeted(Protocol):
+    """Parameters with a memory's size."""
+
+    @property
+    def budget(self) -> int:
+        """Return the rows per class."""
 
 
 class ReplayMethod(SequentialMethod):
     """A memory of rows that stand for earlier tasks; `select` says which.
 
-    `params` needs the field `budget` (rows per class).
-
     The loss is one class-balanced cross-entropy over the current rows and the memory, weights
     counted over both.
+
+    Attributes:
+        include_current: whether the loss also replays what was just taken from the current task.
+        memory: per task, the rows kept of it.
     """
 
-    include_current = (
-        False  # whether the loss also replays what was just taken from the current task
-    )
+    params: Budgeted
+    include_current = False
 
-    def __init__(
-        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
-    ) -> None:
-        super().__init__(params, info, train, seed, device)
+    def setup(self) -> None:
+        """Begin with an empty memory."""
+        super().setup()
         self.memory: list[Tensors] = []
 
     @abstractmethod
@@ -49,28 +57,24 @@ class ReplayMethod(SequentialMethod):
     def replayed(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the rows and labels that are replayed in this stage."""
         kept = self.memory if self.include_current else self.memory[:-1]
-        if not kept:
-            return torch.zeros((0, self.info.num_features), device=self.device), torch.zeros(
-                0, dtype=torch.int64, device=self.device
-            )
-        return torch.cat([m["x"] for m in kept]), torch.cat([m["y"] for m in kept])
+        none = torch.zeros((0, self.info.num_features), device=self.device)
+        x = torch.cat([none, *(m["x"] for m in kept)])
+        y = torch.cat([none.new_zeros(0, dtype=torch.int64), *(m["y"] for m in kept)])
+        return x, y
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return the cross-entropy over current and replayed rows together."""
         x, y = self.replayed()
-        h, labels = torch.cat([data.h, x]), torch.cat([data.y, y])
-        return self.cross_entropy(h, labels), len(labels)
+        labels = torch.cat([data.y, y])
+        return self.cross_entropy(torch.cat([data.h, x]), labels), len(labels)
 
     def kept(self) -> Tensors:
         """Return the rows of the current task that are kept."""
-        return {f"memory/{name}": t for name, t in self.memory[-1].items()}
+        return {f"{PREFIX}{name}": t for name, t in self.memory[-1].items()}
 
     def restore(self, states: Sequence[Tensors]) -> None:
         """Install the rows kept of all tasks so far."""
-        self.memory = [
-            {name.removeprefix("memory/"): t for name, t in s.items() if name.startswith("memory/")}
-            for s in states
-        ]
+        self.memory = [below(PREFIX, state) for state in states]
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return min(budget, N_c) rows per class."""

@@ -4,19 +4,16 @@ task.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
 
 import torch
 
 from taamctl.core.progress import SILENT, Progress
-from taamctl.core.seeding import torch_generator
-from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
+from taamctl.core.types import Array, QueryGraph, TaskData
 from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
 from taamctl.learning.kernels import loop, loss
 from taamctl.models.backbones import Net, TrainableNet
-from taamctl.params.train_params import TrainParams
 
 Tensors = dict[str, torch.Tensor]
 
@@ -29,14 +26,13 @@ class SequentialMethod(Method):
     returned, then `end`. Everything that a later stage needs goes through `kept` and `restore`.
     """
 
-    def __init__(
-        self, params: Any, info: StreamInfo, train: TrainParams, seed: int, device: torch.device
-    ) -> None:
-        super().__init__(params, info, train, seed, device)
+    seen = 0
+    progress = SILENT
+
+    def setup(self) -> None:
+        """Draw the net and its optimiser."""
         self.net = self.draw()
-        self.optimiser = loop.adam(self.net.parameters(), train)
-        self.seen = 0
-        self.progress = SILENT
+        self.optimiser = loop.adam(self.net.parameters(), self.train)
 
     def draw(self) -> Net:
         """Draw the net that the stream starts with."""
@@ -71,30 +67,31 @@ class SequentialMethod(Method):
         """
         weights = loss.node_weights(y, self.info.num_classes, self.train.balance)
 
-        def objective(rows: torch.Tensor | None) -> torch.Tensor:
-            hb, yb, wb = (h, y, weights) if rows is None else (h[rows], y[rows], weights[rows])
-            return loss.weighted_cross_entropy(self.net.logits(hb, self.seen), yb, wb)
+        def objective(rows: loop.Rows) -> torch.Tensor:
+            logits = self.net.logits(h[rows], self.seen)
+            return loss.weighted_cross_entropy(logits, y[rows], weights[rows])
 
         return objective
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Train on the current task."""
         data = tasks[-1]
-        data = dataclasses.replace(
+        data = replace(
             data, h=data.h.to(self.device), y=data.y.to(self.device), deg=data.deg.to(self.device)
         )
-        self.seen, self.progress = data.task.high, progress
+        self.seen = data.task.high
+        self.progress = progress
         self.begin(data)
         objective, rows = self.objective(data)
         history = loop.fit(
             self.optimiser,
             objective,
             rows,
-            self.train,
-            torch_generator(self.seed, "batches", data.task.index),
-            progress,
-            self.device,
-            self.adjust(data),
+            train=self.train,
+            seed=self.seed,
+            task=data.task.index,
+            progress=progress,
+            adjust=self.adjust(data),
         )
         self.end(data)
         return history
@@ -103,9 +100,8 @@ class SequentialMethod(Method):
         """Return the whole net (a later stage overwrites it) and what the method keeps beside
         it.
         """
-        return to_arrays(
-            {**{f"net/{i}": p for i, p in enumerate(self.net.parameters())}, **self.kept()}
-        )
+        net = {f"net/{i}": p for i, p in enumerate(self.net.parameters())}
+        return to_arrays({**net, **self.kept()})
 
     def training_state(self) -> dict[str, Array]:
         """Return Adam's moments, which carry over between tasks."""

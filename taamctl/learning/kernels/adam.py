@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch.optim.adam import adam
 
-BETAS, EPS = (0.9, 0.999), 1e-8
+BETAS = (0.9, 0.999)
+EPS = 1e-8
 
 
 class Adam:
@@ -23,7 +24,9 @@ class Adam:
     def __init__(
         self, parameters: Sequence[torch.Tensor], lr: float, weight_decay: float = 0.0
     ) -> None:
-        self.parameters, self.lr, self.weight_decay = list(parameters), lr, weight_decay
+        self.parameters = list(parameters)
+        self.lr = lr
+        self.weight_decay = weight_decay
         self.state: dict[int, dict[str, torch.Tensor]] = {}
 
     def zero_grad(self) -> None:
@@ -33,27 +36,22 @@ class Adam:
 
     def step(self) -> None:
         """Move every parameter that has a gradient."""
+        moved = [(i, p) for i, p in enumerate(self.parameters) if p.grad is not None]
         with torch.no_grad():
-            gradients = {i: p.grad for i, p in enumerate(self.parameters) if p.grad is not None}
-            for i in gradients:
+            for i, p in moved:
                 if i not in self.state:
-                    p = self.parameters[i]
                     self.state[i] = {
                         "step": torch.tensor(0.0),
                         "exp_avg": torch.zeros_like(p),
                         "exp_avg_sq": torch.zeros_like(p),
                     }
-            columns = [
-                [self.state[i][name] for i in gradients]
-                for name in ("exp_avg", "exp_avg_sq", "step")
-            ]
             adam(
-                [self.parameters[i] for i in gradients],
-                list(gradients.values()),
-                columns[0],
-                columns[1],
+                [p for _, p in moved],
+                [p.grad for _, p in moved if p.grad is not None],
+                [self.state[i]["exp_avg"] for i, _ in moved],
+                [self.state[i]["exp_avg_sq"] for i, _ in moved],
                 [],
-                columns[2],
+                [self.state[i]["step"] for i, _ in moved],
                 amsgrad=False,
                 beta1=BETAS[0],
                 beta2=BETAS[1],

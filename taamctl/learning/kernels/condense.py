@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from taamctl.core.progress import Progress
 from taamctl.learning.kernels.adam import Adam
-from taamctl.models import initialise
+from taamctl.models.initialise import linear
 
 Net = tuple[torch.Tensor, torch.Tensor]
 
@@ -34,10 +34,8 @@ def net_gradients(
     z = x @ w1.T
     a = functional.relu(z)
     if kind == "ce":
-        delta = torch.softmax(a @ w2.T, dim=1)
-        delta = delta - functional.one_hot(
-            torch.full((len(x),), column, device=x.device), w2.shape[0]
-        )
+        target = torch.full((len(x),), column, device=x.device)
+        delta = torch.softmax(a @ w2.T, dim=1) - functional.one_hot(target, len(w2))
         return ((delta @ w2) * (z > 0)).T @ x / len(x), delta.T @ a / len(x)
     inner = (z > 0).to(x.dtype) * -w2[column]
     second = torch.zeros_like(w2)
@@ -49,6 +47,7 @@ def match_gradients(
     real: Sequence[torch.Tensor],
     synthetic: Sequence[torch.Tensor],
     columns: Sequence[int],
+    *,
     num_classes: int,
     hidden: int,
     kind: str,
@@ -65,7 +64,7 @@ def match_gradients(
 
     Args:
         real: per class, [N_c, F]. synthetic: per class, [m_c, F]. columns: per class, its output.
-        num_classes: outputs of the nets. kind: `ce` or `raw_nll`.
+        num_classes, hidden: outputs and hidden width of the nets. kind: `ce` or `raw_nll`.
 
     Source: DeLoMe (2024), after gradient matching by Zhao et al. (2021).
     """
@@ -74,22 +73,16 @@ def match_gradients(
     largest = max(len(s) for s in rows)
     device = rows[0].device
     for _ in range(iterations):
-        net = (
-            initialise.linear(hidden, rows[0].shape[1], generator).to(device),
-            initialise.linear(num_classes, hidden, generator).to(device),
-        )
+        w1 = linear(hidden, rows[0].shape[1], generator).to(device)
+        w2 = linear(num_classes, hidden, generator).to(device)
         total = torch.zeros((), device=device)
         for x, s, column in zip(real, rows, columns, strict=True):
             with torch.no_grad():
-                wanted = net_gradients(net, x, column, kind)
-            gap = sum(
-                ((a - b) ** 2).sum()
-                for a, b in zip(net_gradients(net, s, column, kind), wanted, strict=True)
-            )
+                wanted = net_gradients((w1, w2), x, column, kind)
+            made = net_gradients((w1, w2), s, column, kind)
+            gap = sum(((a - b) ** 2).sum() for a, b in zip(made, wanted, strict=True))
             total = total + len(s) / largest * gap
-        optimiser.zero_grad()
-        total.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
+        _step(optimiser, total)
         progress.advance()
     for s in rows:
         s.requires_grad_(False)
@@ -98,11 +91,12 @@ def match_gradients(
 def match_means(
     real: Sequence[torch.Tensor],
     synthetic: Sequence[torch.Tensor],
+    *,
     width: int,
     encoders: int,
     updates: int,
     lr: float,
-    persist: bool,
+    fresh_adam: bool,
     generator: np.random.Generator,
     progress: Progress,
 ) -> None:
@@ -115,32 +109,36 @@ def match_means(
     Args:
         real: per class, [N_c, F]. synthetic: per class, [m_c, F].
         width: rows of W. encoders: how many W. updates: Adam steps per encoder.
-        persist: keep Adam's moments over encoders (CaT) or start anew with each (PUMA).
+        fresh_adam: start Adam anew with each encoder (PUMA), or keep its moments (CaT).
 
     Source: Liu et al., CaT (2023) and PUMA (2025), after distribution matching by Zhao and Bilen
     (2023).
     """
     rows = [s.requires_grad_() for s in synthetic]
     optimiser = Adam(rows, lr=lr)
-    whole, sizes = torch.cat(list(real)), [len(x) for x in real]
+    whole = torch.cat(list(real))
+    sizes = [len(x) for x in real]
     for _ in range(encoders):
         w = _draw_encoder(width, whole.shape[1], generator).to(whole.device)
         with torch.no_grad():
             wanted = _class_means(w, whole, sizes)
-        if not persist:
+        if fresh_adam:
             optimiser = Adam(rows, lr=lr)
         for _ in range(updates):
             made = torch.split(_encode(w, torch.cat(rows)), [len(s) for s in rows])
-            gap = sum(
-                (((a.mean(0) - b) ** 2).sum() for a, b in zip(made, wanted, strict=True)),
-                torch.zeros((), device=whole.device),
-            )
-            optimiser.zero_grad()
-            gap.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
+            gap = torch.zeros((), device=whole.device)
+            for codes, mean in zip(made, wanted, strict=True):
+                gap = gap + ((codes.mean(0) - mean) ** 2).sum()
+            _step(optimiser, gap)
         progress.advance()
     for s in rows:
         s.requires_grad_(False)
+
+
+def _step(optimiser: Adam, value: torch.Tensor) -> None:
+    optimiser.zero_grad()
+    value.backward()  # type: ignore[no-untyped-call]
+    optimiser.step()
 
 
 def _draw_encoder(width: int, num_features: int, generator: np.random.Generator) -> torch.Tensor:
@@ -158,21 +156,14 @@ def _class_means(w: torch.Tensor, h: torch.Tensor, sizes: list[int]) -> list[tor
     """
     e = torch.mm(h, w.T).relu_()
     scale = 1 / e.norm(dim=1).clamp(min=1e-12)
-    return [
-        a.T @ s / n
-        for a, s, n in zip(torch.split(e, sizes), torch.split(scale, sizes), sizes, strict=True)
-    ]
+    parts = zip(torch.split(e, sizes), torch.split(scale, sizes), sizes, strict=True)
+    return [rows.T @ s / n for rows, s, n in parts]
 
 
 def _encode(w: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
     return functional.normalize(functional.relu(functional.linear(h, w)), dim=1)
 
 
-def start_rows(
-    rows: torch.Tensor,
-    count: int,
-    generator: torch.Generator,
-    raw: Callable[[torch.Tensor], torch.Tensor],
-) -> torch.Tensor:
-    """Return [count, F] raw features of random nodes of a class, without replacement."""
-    return raw(rows[torch.randperm(len(rows), generator=generator)[:count].to(rows.device)])
+def start_rows(rows: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
+    """Return `count` of a class's rows in random order, without replacement."""
+    return rows[torch.randperm(len(rows), generator=generator)[:count].to(rows.device)]

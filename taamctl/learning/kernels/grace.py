@@ -4,7 +4,7 @@ node attract, all others repel.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn import functional
@@ -12,13 +12,17 @@ from torch.utils.checkpoint import checkpoint
 
 from taamctl.core.progress import Progress
 from taamctl.learning.kernels.adam import Adam
-from taamctl.models import initialise
 from taamctl.models.backbones import HIDDEN, SLOPE, FrozenBackbone
+from taamctl.models.initialise import linear, uniform
 from taamctl.propagation import differentiable
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 TEMPERATURE = 0.5
 PROJECTED = 512
-LR, WEIGHT_DECAY = 1e-3, 1e-5
+LR = 1e-3
+WEIGHT_DECAY = 1e-5
 CHUNK = 2000  # rows of the similarity matrix held at once
 
 
@@ -36,36 +40,31 @@ def contrastive_loss(u: torch.Tensor, v: torch.Tensor, chunk: int = CHUNK) -> to
 
     Source: Zhu et al. (2020), Eq. 1.
     """
-    u, v = functional.normalize(u, dim=1), functional.normalize(v, dim=1)
+    u = functional.normalize(u, dim=1)
+    v = functional.normalize(v, dim=1)
     return (_one_way(u, v, chunk) + _one_way(v, u, chunk)) / 2
 
 
 def _one_way(u: torch.Tensor, v: torch.Tensor, chunk: int) -> torch.Tensor:
+    if len(u) <= chunk:
+        return _rows(u, v, 0, chunk) / len(u)
     total = torch.zeros((), device=u.device)
     for low in range(0, len(u), chunk):
-        whole = len(u) <= chunk
-        total = total + (
-            _rows(u, v, low, chunk)
-            if whole
-            else checkpoint(_rows, u, v, low, chunk, use_reentrant=False)
-        )
+        total = total + checkpoint(_rows, u, v, low, chunk, use_reentrant=False)
     return total / len(u)
 
 
 def _rows(u: torch.Tensor, v: torch.Tensor, low: int, chunk: int) -> torch.Tensor:
     block = u[low : low + chunk]
-    inside, across = block @ u.T / TEMPERATURE, block @ v.T / TEMPERATURE
     own = torch.arange(low, low + len(block), device=u.device)[:, None]
-    inside = inside.scatter(1, own, float("-inf"))
-    return (
-        torch.logsumexp(torch.cat([inside, across], dim=1), dim=1) - across.gather(1, own)[:, 0]
-    ).sum()
+    across = block @ v.T / TEMPERATURE
+    inside = (block @ u.T / TEMPERATURE).scatter(1, own, float("-inf"))
+    repelled = torch.logsumexp(torch.cat([inside, across], dim=1), dim=1)
+    return (repelled - across.gather(1, own)[:, 0]).sum()
 
 
-def drop_edges(edges: Any, share: float, generator: torch.Generator) -> Any:
-    """Return the edges (scipy CSR with self-loops) without a random share of those that are no
-    self-loop.
-    """
+def drop_edges(edges: csr_matrix, share: float, generator: torch.Generator) -> csr_matrix:
+    """Return the edges (with self-loops) without a random share of those that are no self-loop."""
     import scipy.sparse as sp
 
     coo = edges.tocoo()
@@ -77,7 +76,7 @@ def pretrain(
     backbone: FrozenBackbone,
     h: torch.Tensor,
     x: torch.Tensor,
-    edges: Any,
+    edges: csr_matrix,
     hops: int,
     *,
     epochs: int,
@@ -94,35 +93,32 @@ def pretrain(
 
     Args:
         backbone: where training starts.
-        h: [N, F] = S^hops X. x: [N, F], raw X. edges: scipy CSR with self-loops.
-        epochs: passes. drop_edge, drop_feature: shares in [0, 1).
+        h: [N, F] = S^hops X. x: [N, F], raw X. edges: with self-loops.
+        drop_edge, drop_feature: shares in [0, 1).
 
     Source: TPP (2024), after GRACE (Zhu et al., 2020): projector 256 -> 512 -> 256 with ELU, Adam
     1e-3 with weight decay 1e-5.
     """
     device = h.device
-    w1, w2 = (w.to(device).clone().requires_grad_() for w in (backbone.w1, backbone.w2))
-    up = (
-        initialise.linear(PROJECTED, HIDDEN, generator),
-        initialise.uniform((PROJECTED,), HIDDEN**-0.5, generator),
+    projector = [
+        linear(PROJECTED, HIDDEN, generator),
+        uniform((PROJECTED,), HIDDEN**-0.5, generator),
+        linear(HIDDEN, PROJECTED, generator),
+        uniform((HIDDEN,), PROJECTED**-0.5, generator),
+    ]
+    w1, w2, *projector = (
+        w.to(device).clone().requires_grad_() for w in (backbone.w1, backbone.w2, *projector)
     )
-    down = (
-        initialise.linear(HIDDEN, PROJECTED, generator),
-        initialise.uniform((HIDDEN,), PROJECTED**-0.5, generator),
-    )
-    projector = [t.to(device).requires_grad_() for t in (*up, *down)]
     optimiser = Adam([w1, w2, *projector], lr=LR, weight_decay=WEIGHT_DECAY)
 
     def project(z: torch.Tensor) -> torch.Tensor:
         hidden = functional.leaky_relu(functional.linear(z, w1), SLOPE) @ w2.T
-        return functional.linear(
-            functional.elu(functional.linear(hidden, *projector[:2])), *projector[2:]
-        )
+        up = functional.elu(functional.linear(hidden, *projector[:2]))
+        return functional.linear(up, *projector[2:])
 
     for _ in range(epochs):
-        spread = differentiable.Propagation(
-            differentiable.normalised(drop_edges(edges, drop_edge, generator)), hops, device
-        )
+        kept_edges = drop_edges(edges, drop_edge, generator)
+        spread = differentiable.Propagation(differentiable.normalised(kept_edges), hops, device)
         kept = (torch.rand(h.shape[1], generator=generator) >= drop_feature).to(device)
         second = torch.zeros_like(h)
         second[:, kept] = spread(x[:, kept])

@@ -10,11 +10,14 @@ import numpy as np
 import torch
 
 from taamctl.core.progress import Progress
+from taamctl.core.seeding import torch_generator
 from taamctl.core.types import Array
 from taamctl.learning.kernels.adam import Adam
 from taamctl.params.train_params import TrainParams
 
-Loss = Callable[[torch.Tensor | None], torch.Tensor]
+Rows = torch.Tensor | slice  # the rows of a batch, [B] int64
+Loss = Callable[[Rows], torch.Tensor]
+ALL = slice(None)
 
 
 def adam(parameters: Sequence[torch.Tensor], train: TrainParams) -> Adam:
@@ -31,35 +34,40 @@ def fit(
     optimiser: Adam,
     loss: Loss,
     num_rows: int,
+    *,
     train: TrainParams,
-    generator: torch.Generator,
+    seed: int,
+    task: int,
     progress: Progress,
-    device: torch.device,
     adjust: Callable[[], None] | None = None,
 ) -> Array:
     """Minimise `loss` for `train.epochs` epochs and return the mean loss of each, [epochs] float32.
 
     Args:
-        loss: takes the rows of a batch ([B] int64 on `device`), or None for all of them.
+        loss: takes the rows of a batch, or `ALL`.
         num_rows: training rows N.
-        generator: CPU generator of the batch order.
+        seed, task: decide the order of the batches.
         adjust: called between the backward pass and the step; it may change the gradients.
     """
+    device = optimiser.parameters[0].device
+    generator = torch_generator(seed, "batches", task)
     history: list[torch.Tensor] = []
     for _ in range(train.epochs):
-        batches: Sequence[torch.Tensor | None] = [None]
+        batches: Sequence[Rows] = [ALL]
+        sizes = [num_rows]
         if batched(num_rows, train):
             order = torch.randperm(num_rows, generator=generator).to(device)
             batches = order.split(train.node_batch)  # type: ignore[no-untyped-call]
+            sizes = [len(rows) for rows in batches]  # type: ignore[arg-type]
         total = torch.zeros((), device=device)
-        for rows in batches:
+        for rows, size in zip(batches, sizes, strict=True):
             optimiser.zero_grad()
             value = loss(rows)
             value.backward()  # type: ignore[no-untyped-call]
             if adjust is not None:
                 adjust()
             optimiser.step()
-            total += value.detach() * (num_rows if rows is None else len(rows))
+            total += value.detach() * size
         history.append(total / num_rows)
         progress.advance()
     return np.asarray(torch.stack(history).cpu().numpy(), np.float32)
@@ -79,7 +87,7 @@ def restore_optimiser(optimiser: Adam, arrays: dict[str, Array]) -> None:
     optimiser.state = {}
     for key, array in arrays.items():
         _, index, name = key.split("/")
-        device = "cpu" if name == "step" else optimiser.parameters[int(index)].device
-        optimiser.state.setdefault(int(index), {})[name] = torch.from_numpy(np.array(array)).to(
-            device
-        )
+        value = torch.from_numpy(np.array(array))
+        if name != "step":  # which torch keeps on the CPU
+            value = value.to(optimiser.parameters[int(index)].device)
+        optimiser.state.setdefault(int(index), {})[name] = value

@@ -21,9 +21,8 @@ def node_weights(y: torch.Tensor, num_classes: int, balance: bool) -> torch.Tens
 def weighted_cross_entropy(
     logits: torch.Tensor, target: torch.Tensor, weights: torch.Tensor
 ) -> torch.Tensor:
-    """Return sum_v w_v CE_v / sum_v w_v. The paper's Eq.
-
-    11 is the bare sum, the released code this mean.
+    """Return sum_v w_v CE_v / sum_v w_v. The paper's Eq. 11 is the bare sum, the released code
+    this mean.
 
     Args:
         logits: [N, K]. target: [N] column ids. weights: [N].

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -13,6 +14,12 @@ from taamctl.learning.routing import task_id
 from taamctl.params.train_params import InferParams
 
 Predicted = tuple[int, int, Prediction]  # stage, query graph, what is predicted
+
+
+def _columns(queries: Sequence[QueryGraph]) -> list[slice]:
+    """Return where the nodes of every query graph stand, one graph after the other."""
+    ends = np.cumsum([0, *(len(q.h) for q in queries)]).tolist()
+    return [slice(*both) for both in pairwise(ends)]
 
 
 def predict_stream(
@@ -26,22 +33,20 @@ def predict_stream(
         queries: T query graphs.
         choice: [T, T] task chosen at a stage for a query graph; -1 for none.
     """
-    ends = np.cumsum([len(q.h) for q in queries])
-    out = {scope: np.full((len(queries), int(ends[-1])), -1, np.int32) for scope in SCOPES}
-    for stage, j, made in (_from_the_last if method.cumulative else _stage_by_stage)(
-        method, states, queries, choice
-    ):
+    columns = _columns(queries)
+    shape = (len(queries), columns[-1].stop)
+    out = {scope: np.full(shape, -1, np.int32) for scope in SCOPES}
+    predict = _from_the_last if method.cumulative else _stage_by_stage
+    for stage, j, made in predict(method, states, queries, choice):
         for scope in SCOPES:
-            out[scope][stage, ends[j] - len(queries[j].h) : ends[j]] = (
-                made.labels[scope].cpu().numpy()
-            )
+            out[scope][stage, columns[j]] = made.labels[scope].cpu().numpy()
     return out
 
 
 def _stage_by_stage(
     method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array
 ) -> Iterator[Predicted]:
-    """Load every stage's model and ask it about every task seen: T^2 / 2 query graphs."""
+    """Load every stage's model and predict every task seen: T^2 / 2 query graphs."""
     shared = method.shared()
     for stage in range(len(queries)):
         if not method.trains(stage):
@@ -56,7 +61,7 @@ def _stage_by_stage(
 def _from_the_last(
     method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array
 ) -> Iterator[Predicted]:
-    """Ask the last model alone, once per query graph and chosen task: an earlier stage's logits
+    """Load the last model alone, once per query graph and chosen task: an earlier stage's logits
     are its first columns.
     """
     method.load(method.shared(), states)
@@ -84,8 +89,8 @@ def predict_legacy(
     Args:
         choice: [T, T] as for `predict_stream`; the last stage's decisions are used.
     """
-    ends = np.cumsum([len(q.h) for q in queries])
-    out = np.full((len(queries), int(ends[-1])), -1, np.int32)
+    columns = _columns(queries)
+    out = np.full((len(queries), columns[-1].stop), -1, np.int32)
     method.load(method.shared(), states)
     for j, query in enumerate(queries):
         chosen = int(choice[-1, j])
@@ -97,15 +102,15 @@ def predict_legacy(
         first = low if method.scope == "task_only" else 0
         for stage in range(j, len(queries)):
             last = method.info.bounds[stage][1] if method.scope == "all_seen" else high
-            out[stage, ends[j] - len(query.h) : ends[j]] = (
-                (logits[:, first:last].argmax(1) + first).cpu().numpy()
-            )
+            predicted = logits[:, first:last].argmax(1) + first
+            out[stage, columns[j]] = predicted.cpu().numpy()
     return out
 
 
 def infer_part(
     method: Method,
     states: Sequence[State],
+    *,
     queries: Sequence[QueryGraph],
     labels: Sequence[Array],
     means: task_id.Means,
@@ -122,20 +127,18 @@ def infer_part(
         params: with profile and metric resolved.
     """
     t = len(queries)
-    compared = task_id.profiles(means, params), task_id.profiles(prototypes, params)
-    made = (
-        task_id.given(t)
-        if method.facts.task_id == "given"
-        else task_id.decide(*compared, params.metric)
+    decided = task_id.decide(
+        task_id.profiles(means, params), task_id.profiles(prototypes, params), params.metric
     )
-    predicted = predict_stream(method, states, queries, made.choice)
+    if method.facts.task_id == "given":
+        decided = task_id.given(t)
     return {
         "y": np.concatenate(labels),
         "task": np.repeat(np.arange(t), [len(y) for y in labels]),
-        "decision": made.choice,
-        "similarity": made.similarity,
-        "margin": made.margin,
-        **predicted,
+        "decision": decided.choice,
+        "similarity": decided.similarity,
+        "margin": decided.margin,
+        **predict_stream(method, states, queries, decided.choice),
         "grid": task_id.grid(means, prototypes, params),
-        "legacy": predict_legacy(method, states, queries, made.choice),
+        "legacy": predict_legacy(method, states, queries, decided.choice),
     }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 @dataclass(frozen=True)
@@ -32,32 +35,27 @@ class Unit:
 
 def all_units(batches: tuple[int, ...]) -> tuple[Unit, ...]:
     """Return every unit, from the most nodes to one."""
-    return (
-        Unit("graph"),
-        Unit("component"),
-        *(Unit("batch", b) for b in reversed(batches)),
-        Unit("node"),
-    )
+    by_batch = [Unit("batch", b) for b in reversed(batches)]
+    return (Unit("graph"), Unit("component"), *by_batch, Unit("node"))
 
 
-def assign(unit: Unit, edges: Any, seed: int) -> Array:
+def assign(unit: Unit, edges: csr_matrix, seed: int) -> Array:
     """Return the unit of every node of one query graph, [N] int64 in 0..U-1.
 
     Args:
-        edges: scipy CSR [N, N] of the query graph.
+        edges: [N, N] of the query graph.
         seed: of the order in which nodes arrive; a graph's own order would sort them by task.
     """
+    from scipy.sparse.csgraph import connected_components
+
     n = edges.shape[0]
     if unit.kind == "graph":
         return np.zeros(n, np.int64)
     if unit.kind == "node":
         return np.arange(n, dtype=np.int64)
     if unit.kind == "component":
-        from scipy.sparse.csgraph import connected_components
-
-        return np.asarray(
-            connected_components(edges, directed=True, connection="weak")[1], np.int64
-        )
+        _, component = connected_components(edges, directed=True, connection="weak")
+        return np.asarray(component, np.int64)
     arrival = numpy_generator(seed, "arrival").permutation(n)
     out = np.empty(n, np.int64)
     out[arrival] = np.arange(n) // unit.size
@@ -66,12 +64,11 @@ def assign(unit: Unit, edges: Any, seed: int) -> Array:
 
 def means(values: Array, unit: Array) -> Array:
     """Return the mean of [N, K] values over every unit, [U, K] float64."""
-    count = int(unit.max()) + 1 if len(unit) else 0
-    if count == len(unit) and np.array_equal(unit, np.arange(count)):
-        return np.asarray(values, np.float64)
     import scipy.sparse as sp
 
-    members = sp.csr_matrix(
-        (np.ones(len(unit)), (unit, np.arange(len(unit)))), shape=(count, len(unit))
-    )
+    n = len(unit)
+    count = int(unit.max(initial=-1)) + 1
+    if count == n and np.array_equal(unit, np.arange(count)):
+        return np.asarray(values, np.float64)
+    members = sp.csr_matrix((np.ones(n), (unit, np.arange(n))), shape=(count, n))
     return np.asarray((members @ values) / np.asarray(members.sum(1)), np.float64)

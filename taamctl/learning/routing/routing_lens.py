@@ -25,7 +25,7 @@ HARD, SOFT, SMOOTHED = (
 
 
 @dataclass(frozen=True)
-class Scene:
+class QuerySet:
     """The query graphs of one protocol and part.
 
     Attributes:
@@ -97,7 +97,7 @@ class Routers:
         assert sums is not None
         self.linear = routers.linear_scores(sums, lens.router, lens.temperature)
 
-    def route(self, scene: Scene) -> list[Routing]:
+    def route(self, scene: QuerySet) -> list[Routing]:
         """Return the decisions of every router for every unit, and of the ridge router per node
         in the other modes.
         """
@@ -145,7 +145,7 @@ class Routers:
         return routers.amp_profiles(hops, self.infer), posterior
 
 
-def answer(method: Method, scene: Scene, routings: Sequence[Routing], top: int) -> list[Array]:
+def answer(method: Method, scene: QuerySet, routings: Sequence[Routing], top: int) -> list[Array]:
     """Return the predicted classes [N] int64 for every routing, in the method's own scope; a node
     is asked once per task it may have.
 

@@ -11,9 +11,9 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.params.train_params import InferParams
 
-Means = Sequence[
-    tuple[Array, Array] | None
-]  # per graph: hop means [J, F] and LS means [2, F]; None without a node
+# Per graph: hop means [J, F] and LS means [2, F]; None without a node.
+Means = Sequence[tuple[Array, Array] | None]
+GRID = (("amp", "cosine"), ("amp", "euclid"), ("ls", "cosine"), ("ls", "euclid"))
 
 
 def amp_weights(hop: int, alpha: float) -> Array:
@@ -56,9 +56,12 @@ def profile(hop_mean: Array, ls_mean: Array, params: InferParams) -> Array:
 
 def profiles(means: Means, params: InferParams) -> Array:
     """Return the profiles of T graphs as [T, D] float64; NaN for a graph without a node (None)."""
-    made = [None if m is None else profile(*m, params) for m in means]
-    width = next(len(p) for p in made if p is not None) if any(p is not None for p in made) else 1
-    return np.stack([np.full(width, np.nan) if p is None else p for p in made])
+    known = {i: profile(*m, params) for i, m in enumerate(means) if m is not None}
+    width = len(next(iter(known.values()), (0,)))
+    out = np.full((len(means), width), np.nan)
+    for i, row in known.items():
+        out[i] = row
+    return out
 
 
 def similarity(query: Array, prototypes: Array, metric: str) -> Array:
@@ -68,9 +71,8 @@ def similarity(query: Array, prototypes: Array, metric: str) -> Array:
     if metric == "euclid":
         return np.asarray(-np.linalg.norm(prototypes - query, axis=1))
     norms = np.linalg.norm(prototypes, axis=1) * np.linalg.norm(query)
-    return np.asarray(
-        np.divide(prototypes @ query, norms, out=np.full(len(prototypes), -1.0), where=norms > 0)
-    )
+    lowest = np.full(len(prototypes), -1.0)
+    return np.asarray(np.divide(prototypes @ query, norms, out=lowest, where=norms > 0))
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,13 @@ class Decisions:
     similarity: Array
     margin: Array
 
+    @staticmethod
+    def none(num_tasks: int) -> Decisions:
+        """Return the tables without a decision."""
+        t = num_tasks
+        scores = np.full((t, t, t), np.nan, np.float32)
+        return Decisions(np.full((t, t), -1, np.int64), scores, scores[0].copy())
+
 
 def decide(queries: Array, prototypes: Array, metric: str) -> Decisions:
     """Decide every (stage, task): stage t compares with the prototypes of tasks 0..t; the lowest
@@ -97,29 +106,24 @@ def decide(queries: Array, prototypes: Array, metric: str) -> Decisions:
         queries: [T, D] profiles of the query graphs; NaN rows (no node) get no decision.
         prototypes: [T, D] profiles of the training parts.
     """
-    t = len(prototypes)
-    choice, margin = np.full((t, t), -1, np.int64), np.full((t, t), np.nan, np.float32)
-    scores = np.full((t, t, t), np.nan, np.float32)
-    for j in range(t):
-        if np.isnan(queries[j]).any():
+    made = Decisions.none(len(prototypes))
+    for j, query in enumerate(queries):
+        if np.isnan(query).any():
             continue
-        whole = similarity(queries[j], prototypes, metric)
-        for stage in range(j, t):
+        whole = similarity(query, prototypes, metric)
+        for stage in range(j, len(prototypes)):
             seen = whole[: stage + 1]
-            scores[stage, j, : stage + 1] = seen
-            choice[stage, j] = int(seen.argmax())
+            made.similarity[stage, j, : stage + 1] = seen
+            made.choice[stage, j] = int(seen.argmax())
             if stage:
                 second, first = np.partition(seen, -2)[-2:]
-                margin[stage, j] = first - second
-    return Decisions(choice, scores, margin)
-
-
-GRID = (("amp", "cosine"), ("amp", "euclid"), ("ls", "cosine"), ("ls", "euclid"))
+                made.margin[stage, j] = first - second
+    return made
 
 
 def grid(queries: Means, prototypes: Means, params: InferParams) -> Array:
     """Return the share of right decisions after the last task for every profile and metric of
-    `GRID`, [4] float64.
+    `GRID`, [4] float64; NaN where their hops were not stored.
 
     It depends on the features alone, not on any method: what of a difference is the profile's, and
     what the metric's.
@@ -127,21 +131,20 @@ def grid(queries: Means, prototypes: Means, params: InferParams) -> Array:
     Args:
         queries, prototypes: means of the query graphs and of the training parts.
     """
-    out = []
-    for kind, metric in GRID:
+    out = np.full(len(GRID), np.nan)
+    stored = min((len(m[0]) for m in (*queries, *prototypes) if m is not None), default=0)
+    for i, (kind, metric) in enumerate(GRID):
         chosen = replace(params, profile=kind, metric=metric)
-        stored = min((len(m[0]) for m in (*queries, *prototypes) if m is not None), default=0)
         if kind == "amp" and max(params.hops) >= stored:
-            out.append(np.nan)  # hops that this inference does not use were not stored
             continue
         last = decide(profiles(queries, chosen), profiles(prototypes, chosen), metric).choice[-1]
-        made = last >= 0
-        out.append(float((last == np.arange(len(last)))[made].mean()) if made.any() else np.nan)
-    return np.array(out)
+        decided = last >= 0
+        if decided.any():
+            out[i] = (last == np.arange(len(last)))[decided].mean()
+    return out
 
 
 def given(num_tasks: int) -> Decisions:
-    """Return the decisions of a method that is told the task: always the true one."""
+    """Return the decisions of a method that knows the task: always the true one."""
     choice = np.where(np.tri(num_tasks, dtype=bool), np.arange(num_tasks), -1).astype(np.int64)
-    empty = np.full((num_tasks, num_tasks), np.nan, np.float32)
-    return Decisions(choice, np.full((num_tasks,) * 3, np.nan, np.float32), empty)
+    return replace(Decisions.none(num_tasks), choice=choice)

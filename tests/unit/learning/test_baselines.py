@@ -16,6 +16,7 @@ from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
 from taamctl.learning.contract import replay_buffer
 from taamctl.learning.families.penalty import Accumulator
 from taamctl.learning.kernels import condense, grace
+from taamctl.learning.kernels.loop import ALL
 from taamctl.models.backbones import FrozenBackbone
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
@@ -85,11 +86,11 @@ def test_ergnn_replay_weighs_less_the_larger_the_buffer() -> None:
         objective, _ = method.objective(data[1])
         x, y = method.replayed()
         new, old = (
-            method.cross_entropy(data[1].h, data[1].y)(None),
-            method.cross_entropy(x, y)(None),
+            method.cross_entropy(data[1].h, data[1].y)(ALL),
+            method.cross_entropy(x, y)(ALL),
         )
         weight = len(data[1].y) / (len(data[1].y) + len(y))  # N / (N + |B|), of the replayed part
-        assert torch.allclose(objective(None), (1 - weight) * new + weight * old)
+        assert torch.allclose(objective(ALL), (1 - weight) * new + weight * old)
     assert weight == 10 / (10 + 40)
 
 
@@ -99,10 +100,10 @@ def test_ergnn_other_weights(beta: str, of_new: float) -> None:
     for k in range(2):
         method.seen = data[k].task.high
         method.begin(data[k])
-    new = method.cross_entropy(data[1].h, data[1].y)(None)
-    old = method.cross_entropy(*method.replayed())(None)
+    new = method.cross_entropy(data[1].h, data[1].y)(ALL)
+    old = method.cross_entropy(*method.replayed())(ALL)
     of_old = 1.0 if beta == "none" else 1 - of_new
-    assert torch.allclose(method.objective(data[1])[0](None), of_new * new + of_old * old)
+    assert torch.allclose(method.objective(data[1])[0](ALL), of_new * new + of_old * old)
 
 
 def test_ergnn_isolated_rows_are_raw_features_and_views_differ() -> None:
@@ -158,7 +159,7 @@ def test_ssm_accumulates_only_when_told() -> None:
             method.seen = data[k].task.high
             method.begin(data[k])
         objective, _ = method.objective(data[1])
-        return [float(objective(None).detach()) for _ in range(3)]
+        return [float(objective(ALL).detach()) for _ in range(3)]
 
     once, growing = losses(False), losses(True)
     assert once[0] == once[1] == once[2]
@@ -174,8 +175,8 @@ def test_pdgnns_with_every_row_kept_replays_all_of_h() -> None:
         method.begin(data[k])
     everything = method.cross_entropy(
         torch.cat([d.h for d in data]), torch.cat([d.y for d in data])
-    )(None)
-    assert torch.allclose(method.objective(data[1])[0](None), everything, rtol=1e-5)
+    )(ALL)
+    assert torch.allclose(method.objective(data[1])[0](ALL), everything, rtol=1e-5)
 
 
 def test_pdgnns_coverage_counts_nodes_within_two_hops() -> None:
@@ -250,10 +251,29 @@ def test_matching_brings_gradients_and_means_closer() -> None:
         made = [torch.rand((4, F), generator=torch.Generator().manual_seed(2)) for _ in range(2)]
         before = sum(float((m.mean(0) - r.mean(0)).norm()) for m, r in zip(made, real, strict=True))
         if match == "gradients":
-            condense.match_gradients(real, made, [0, 1], 2, 16, "ce", 200, 0.02, g, SILENT)
+            condense.match_gradients(
+                real,
+                made,
+                [0, 1],
+                num_classes=2,
+                hidden=16,
+                kind="ce",
+                iterations=200,
+                lr=0.02,
+                generator=g,
+                progress=SILENT,
+            )
         else:
             condense.match_means(
-                real, made, 32, 200, 1, 0.02, True, np.random.default_rng(1), SILENT
+                real,
+                made,
+                width=32,
+                encoders=200,
+                updates=1,
+                lr=0.02,
+                fresh_adam=False,
+                generator=np.random.default_rng(1),
+                progress=SILENT,
             )
         after = sum(float((m.mean(0) - r.mean(0)).norm()) for m, r in zip(made, real, strict=True))
         assert after < before, match
@@ -302,7 +322,7 @@ def test_delome_adjusts_logits_by_the_shares_of_the_classes() -> None:
         functional.cross_entropy(method.net.logits(x, 4) + shift, y)
         for x, y in ((data[1].h, data[1].y), (old["x"], old["y"]))
     )
-    assert torch.allclose(method.objective(data[1])[0](None), wanted)
+    assert torch.allclose(method.objective(data[1])[0](ALL), wanted)
 
 
 def test_cat_trains_on_the_memory_only() -> None:
@@ -310,7 +330,7 @@ def test_cat_trains_on_the_memory_only() -> None:
     method.seen = 2
     method.begin(data)
     changed = TaskData(data.task, data.h + 100, data.y, data.deg, data.extras)
-    assert torch.equal(method.objective(data)[0](None), method.objective(changed)[0](None))
+    assert torch.equal(method.objective(data)[0](ALL), method.objective(changed)[0](ALL))
 
 
 # Penalties
@@ -400,17 +420,15 @@ def test_twp_release_counts_the_cross_entropy_twice_and_text_adds_the_norm() -> 
     data = task()
     ce = make("twp")
     ce.seen = 2
-    plain = ce.cross_entropy(data.h, data.y)(None)
-    assert torch.allclose(ce.objective(data)[0](None), 2 * plain)
+    plain = ce.cross_entropy(data.h, data.y)(ALL)
+    assert torch.allclose(ce.objective(data)[0](ALL), 2 * plain)
     text = make("twp", profile="text", beta=0.5)
     text.seen = 2
     norm = sum(
         g.abs().sum()
-        for g in torch.autograd.grad(
-            text.cross_entropy(data.h, data.y)(None), text.net.parameters()
-        )
+        for g in torch.autograd.grad(text.cross_entropy(data.h, data.y)(ALL), text.net.parameters())
     )
-    assert torch.allclose(text.objective(data)[0](None), plain + 0.5 * norm, rtol=1e-5)
+    assert torch.allclose(text.objective(data)[0](ALL), plain + 0.5 * norm, rtol=1e-5)
 
 
 def test_lwf_distils_with_a_gradient_over_the_old_range() -> None:
@@ -424,10 +442,10 @@ def test_lwf_distils_with_a_gradient_over_the_old_range() -> None:
         )
     student = method.net.logits(data.h, 2)
     distilled = -(torch.softmax(old / 2, 1) * torch.log_softmax(student / 2, 1)).sum(1).mean()
-    plain = method.cross_entropy(data.h, data.y)(None)
-    assert torch.allclose(objective(None), plain + 3 * distilled, rtol=1e-5)
-    (with_term,) = torch.autograd.grad(objective(None), [method.net.w2])
-    (without,) = torch.autograd.grad(method.cross_entropy(data.h, data.y)(None), [method.net.w2])
+    plain = method.cross_entropy(data.h, data.y)(ALL)
+    assert torch.allclose(objective(ALL), plain + 3 * distilled, rtol=1e-5)
+    (with_term,) = torch.autograd.grad(objective(ALL), [method.net.w2])
+    (without,) = torch.autograd.grad(method.cross_entropy(data.h, data.y)(ALL), [method.net.w2])
     assert not torch.allclose(with_term, without)
 
 

@@ -11,7 +11,6 @@ from torch.nn import functional
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
-from taamctl.core.seeding import torch_generator
 from taamctl.learning.contract import device
 from taamctl.learning.kernels import loop, loss
 from taamctl.learning.kernels.adam import Adam
@@ -43,13 +42,10 @@ def _least_squares(train: TrainParams) -> tuple[torch.Tensor, np.ndarray, Adam]:
     w = torch.zeros(3, requires_grad=True)
     optimiser = loop.adam([w], train)
 
-    def objective(rows: torch.Tensor | None) -> torch.Tensor:
-        xb, yb = (x, y) if rows is None else (x[rows], y[rows])
-        return ((xb @ w - yb) ** 2).mean()
+    def objective(rows: loop.Rows) -> torch.Tensor:
+        return ((x[rows] @ w - y[rows]) ** 2).mean()
 
-    history = loop.fit(
-        optimiser, objective, 32, train, torch_generator(0, "b"), SILENT, torch.device("cpu")
-    )
+    history = loop.fit(optimiser, objective, 32, train=train, seed=0, task=0, progress=SILENT)
     return w.detach(), history, optimiser
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 import torch
 from torch.nn import functional
@@ -67,16 +69,12 @@ def _swept(
 
 
 def _plain(
+    support: ModuleType,
     p: dict[str, torch.Tensor],
     modulator: modulators.Weights,
-    *,
-    normalise: bool = True,
-    residual: bool = True,
+    **terms: bool,
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor | None]]:
-    gamma, beta = modulators.modulation(modulator)
-    a = modulators.attention(modulator, p["h"])
-    n = modulators.normalised(p["h"]) if normalise else p["h"]
-    modulated = (a @ gamma) * n + a @ beta + (p["h"] if residual else 0)
+    modulated = support.modulate(modulator, p["h"], **terms)
     weight, bias = (p[n].clone().requires_grad_() for n in ("weight", "bias"))
     scores = functional.linear(functional.leaky_relu(modulated @ p["w1"].T, 0.2), weight, bias)
     loss = (functional.cross_entropy(scores, p["y"], reduction="none") * p["weights"]).sum()
@@ -94,12 +92,17 @@ def _plain(
     [(False, True, True), (True, True, True), (True, False, True), (True, True, False)],
 )
 def test_the_sweep_equals_the_equations_and_so_do_its_gradients(
-    density: float, full: bool, normalise: bool, residual: bool, monkeypatch: pytest.MonkeyPatch
+    density: float,
+    full: bool,
+    normalise: bool,
+    residual: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    support: ModuleType,
 ) -> None:
     monkeypatch.setattr(sweep, "MOST", 50)  # several blocks, not all of one size
     p = _problem(density)
     loss, gradients, inputs = _swept(p, _modulator(full), normalise=normalise, residual=residual)
-    wanted, plain = _plain(p, _modulator(full), normalise=normalise, residual=residual)
+    wanted, plain = _plain(support, p, _modulator(full), normalise=normalise, residual=residual)
     assert {type(rows) for rows in inputs.blocks} == {DenseRows if density == 1.0 else SparseRows}
     assert len(inputs.blocks) == 8
     assert torch.allclose(loss, wanted, rtol=1e-12)
@@ -161,11 +164,11 @@ def test_float32_and_bfloat16_stay_near_float64() -> None:
                 assert float(error) > 1e-6  # it is used
 
 
-def test_a_block_without_an_entry_and_a_node_without_one() -> None:
+def test_a_block_without_an_entry_and_a_node_without_one(support: ModuleType) -> None:
     p = _problem(0.05)
     p["h"][:200] = 0
     loss, gradients, inputs = _swept(p, _modulator(False))
-    wanted, plain = _plain(p, _modulator(False))
+    wanted, plain = _plain(support, p, _modulator(False))
     assert isinstance(inputs.blocks[0], SparseRows) and torch.isfinite(loss)
     assert torch.allclose(loss, wanted)
     assert all(torch.allclose(g, plain[n], rtol=1e-8, atol=1e-11) for n, g in gradients.items())  # type: ignore[arg-type]
@@ -190,14 +193,14 @@ def test_without_a_modulator_h_stays_as_it_is_and_the_head_is_still_trained() ->
 
 
 @pytest.mark.parametrize("density", [1.0, 0.05])
-def test_logits_are_those_of_the_equations(density: float) -> None:
+def test_logits_are_those_of_the_equations(density: float, support: ModuleType) -> None:
     p, modulator = _problem(density), _modulator(True)
     terms = modulators.terms(modulator)
     for rows in (slice(None), slice(0, 0)):
         h = p["h"][rows]
         inputs = sweep.prepare(h, sweep.base_of(h, p["w1"], map), p["w1"], map)
         wanted = functional.linear(
-            functional.leaky_relu(modulators.modulate(modulator, h) @ p["w1"].T, 0.2),
+            functional.leaky_relu(support.modulate(modulator, h) @ p["w1"].T, 0.2),
             p["weight"],
             p["bias"],
         )
