@@ -11,6 +11,7 @@ import sys
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from taamctl.cli import exit_codes
 from taamctl.cli.console import say
@@ -44,9 +45,9 @@ def _version(value: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Take the options that stand before the verb."""
     if debug:

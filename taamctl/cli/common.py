@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from taamctl.cli import console
 from taamctl.cli.memory_size import size
 from taamctl.cli.progress_bars import make_progress
-from taamctl.cli.shared_options import Grid, RawSettings, Settings, Writing
+from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core import registry
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
@@ -32,11 +32,8 @@ def make_context(
     profile: str | None = None,
     max_memory: str | None = None,
 ) -> Context:
-    """Read and check the parameters before any work.
-
-    Args:
-        check_methods: check the methods' own sections too, which imports them.
-        profile: that of every method of the run that has it.
+    """Read and check the parameters before any work; `check_methods` imports the methods and checks
+    their own sections too, `profile` is set for every method that has it.
     """
     from taamctl.params import params_file
     from taamctl.params import plugin_params as sections
@@ -46,9 +43,8 @@ def make_context(
     from taamctl.runtime.raw_files import data_root
 
     limit = size(max_memory)
-    outputs = settings.outputs
-    if outputs.exists() and not outputs.is_dir():
-        raise TaamctlError(f"--outputs {outputs} is a file", "name a folder")
+    if settings.outputs.exists() and not settings.outputs.is_dir():
+        raise TaamctlError(f"--outputs {settings.outputs} is a file", "name a folder")
     _warn_of_other_code()
     path, packaged = params_file.locate(settings.params)
     methods = sections.expand("methods", grid.methods)
@@ -58,19 +54,14 @@ def make_context(
             "no params.yaml here: using the packaged default (--params FILE to choose another)"
         )
     _choose(tree, replace(grid, methods=methods))
-    source = source_text(path, settings.overrides)
-    if profile:
-        source = f"{source} --profile {profile}"
+    source = source_text(path, settings.overrides) + (f" --profile {profile}" if profile else "")
     plugins = _plugins(source, tree, check_methods)
     if profile is not None:
         _set_profile(tree, plugins["methods"], profile)
-    root = None
-    if isinstance(settings, RawSettings):
-        root = settings.data_root
     return Context(
         params=parameters.check(source, tree, plugins),
-        layout=Layout(outputs),
-        data_root=data_root(root),
+        layout=Layout(settings.outputs),
+        data_root=data_root(getattr(settings, "data_root", None)),
         force=writing.force,
         wait=not writing.no_wait,
         progress=make_progress(writing.quiet),
@@ -80,7 +71,7 @@ def make_context(
 
 
 def source_text(path: Path, overrides: Iterable[str] | None) -> str:
-    """Return how messages name a parameter file with what was set beyond it."""
+    """Return how messages name parameters."""
     return " ".join([str(path), *(f"--set {override}" for override in overrides or ())])
 
 
@@ -126,11 +117,8 @@ def _set_profile(tree: Tree, methods: Classes, profile: str) -> None:
     """Set the profile of every method that has it; where none has, of all that have any: the check
     then names those that exist.
     """
-    choices: dict[str, tuple[str, ...]] = {}
-    for name, cls in methods.items():
-        field = getattr(cls, "__dataclass_fields__", {}).get("profile")
-        if field is not None:
-            choices[name] = field.metadata.get("choices") or ()
+    fields = {n: getattr(c, "__dataclass_fields__", {}).get("profile") for n, c in methods.items()}
+    choices = {name: f.metadata.get("choices") or () for name, f in fields.items() if f is not None}
     if not choices:
         raise TaamctlError(
             f"--profile {profile}: none of {', '.join(methods)} has profiles",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from taamctl.core.errors import TaamctlError
 
@@ -25,7 +25,7 @@ class Executor:
 
     executor: Annotated[
         str,
-        typer.Option(
+        Option(
             "--executor",
             metavar="local|dask",
             help="dask: propagate and train on a Dask cluster's workers.",
@@ -33,7 +33,7 @@ class Executor:
     ] = "local"
     scheduler: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--scheduler",
             metavar="ADDRESS",
             help="Of a running Dask cluster, such as tcp://HOST:8786.",
@@ -41,7 +41,7 @@ class Executor:
     ] = None
     workers: Annotated[
         int | None,
-        typer.Option("--workers", help="Dask worker processes to start on this machine.", min=1),
+        Option("--workers", help="Dask worker processes to start on this machine.", min=1),
     ] = None
 
     def check(self) -> None:

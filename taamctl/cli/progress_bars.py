@@ -62,43 +62,11 @@ class PlainProgress(Progress):
         say(f"  {text}{estimate}")
 
 
-class _Bar(Progress):
-    """A bar on stderr, with the columns of a subclass."""
-
-    hidden = False
-
-    def columns(self) -> tuple[ProgressColumn, ...]:
-        """Return what stands on the bar's line."""
-        raise NotImplementedError
-
-    def start(self, label: str, total: int) -> None:
-        """Draw the bar."""
-        from rich.console import Console
-        from rich.progress import Progress as Bars
-
-        self._bars = Bars(
-            *self.columns(), console=Console(stderr=True), transient=True, disable=self.hidden
-        )
-        self._task = self._bars.add_task(label, total=total or None)
-        self._bars.start()
-        _on_screen.append(self._bars)
-
-    def advance(self, steps: int = 1) -> None:
-        """Move the bar."""
-        self._bars.advance(self._task, steps)
-
-    def finish(self) -> None:
-        """Remove the bar."""
-        self._bars.stop()
-        if self._bars in _on_screen:
-            _on_screen.remove(self._bars)
-
-
-class LiveProgress(_Bar):
+class LiveProgress(Progress):
     """A bar with an estimate, finished units printed above it."""
 
     def columns(self) -> tuple[ProgressColumn, ...]:
-        """Return how many units are done, and the times spent and left."""
+        """Return what stands on the bar's line."""
         from rich import progress
 
         return (
@@ -110,16 +78,35 @@ class LiveProgress(_Bar):
             progress.TimeRemainingColumn(),
         )
 
+    def start(self, label: str, total: int) -> None:
+        """Draw the bar."""
+        from rich.console import Console
+        from rich.progress import Progress as Bars
+
+        console = Console(stderr=True)
+        shown = sys.stderr.isatty()
+        self._bars = Bars(*self.columns(), console=console, transient=True, disable=not shown)
+        self._task = self._bars.add_task(label, total=total or None)
+        self._bars.start()
+        _on_screen.append(self._bars)
+
+    def advance(self, steps: int = 1) -> None:
+        """Move the bar."""
+        self._bars.advance(self._task, steps)
+
     def line(self, text: str) -> None:
         """Print a finished unit above the bar."""
         self._bars.console.print(f"  {text}", highlight=False, markup=False)
 
+    def finish(self) -> None:
+        """Remove the bar."""
+        self._bars.stop()
+        if self._bars in _on_screen:
+            _on_screen.remove(self._bars)
 
-class ByteProgress(_Bar):
+
+class ByteProgress(LiveProgress):
     """A download: a bar on a terminal, one plain line per file in any case."""
-
-    def __init__(self) -> None:
-        self.hidden = not sys.stderr.isatty()
 
     def columns(self) -> tuple[ProgressColumn, ...]:
         """Return how many bytes are there, and how fast they come."""

@@ -8,62 +8,55 @@ from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Annotated, get_type_hints
 
-import typer
+from typer import Argument, Option
 
 Datasets = Annotated[
     list[str] | None,
-    typer.Option(
-        "--dataset", help="Data set; repeatable. Default: run.datasets of the parameters."
-    ),
+    Option("--dataset", help="Data set; repeatable. Default: run.datasets of the parameters."),
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--method", help="Method; repeatable; all: every one. Default: run.methods."),
+    Option("--method", help="Method; repeatable; all: every one. Default: run.methods."),
 ]
 Seeds = Annotated[
-    list[int] | None,
-    typer.Option("--seed", help="Base seed; repeatable. Default: run.seeds.", min=0),
+    list[int] | None, Option("--seed", help="Base seed; repeatable. Default: run.seeds.", min=0)
 ]
 ParamsFile = Annotated[
     Path | None,
-    typer.Option("--params", help="Parameter file. Default: ./params.yaml, else the packaged one."),
+    Option("--params", help="Parameter file. Default: ./params.yaml, else the packaged one."),
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override one parameter, such as train.lr=0.01."
-    ),
+    Option("--set", metavar="KEY=VALUE", help="Override one parameter, such as train.lr=0.01."),
 ]
-Outputs = Annotated[Path, typer.Option("--outputs", help="Folder of the artefacts.")]
+Outputs = Annotated[Path, Option("--outputs", help="Folder of the artefacts.")]
 DataRoot = Annotated[
     Path | None,
-    typer.Option(
-        "--data-root", help="Folder with raw data. Default: TAAMCTL_DATA, else the cache."
-    ),
+    Option("--data-root", help="Folder with raw data. Default: TAAMCTL_DATA, else the cache."),
 ]
 Profile = Annotated[
     str | None,
-    typer.Option("--profile", help="Of the methods that have one: release, text, strict_gcil."),
+    Option("--profile", help="Of the methods that have one: release, text, strict_gcil."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Recompute even where nothing changed.")]
-Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")]
+Force = Annotated[bool, Option("--force", help="Recompute even where nothing changed.")]
+Overwrite = Annotated[bool, Option("--force", help="Overwrite files that are there.")]
 NoWait = Annotated[
-    bool, typer.Option("--no-wait", help="Give up where another process writes the same artefact.")
+    bool, Option("--no-wait", help="Give up where another process writes the same artefact.")
 ]
 MaxMemory = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--max-memory",
         metavar="SIZE",
         help="Most memory of the whole process, such as 2G; what "
         "does not fit goes to the disk, results are the same.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-JsonOnStdout = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+Quiet = Annotated[bool, Option("--quiet", help="No progress on stderr.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
+JsonOnStdout = Annotated[bool, Option("--json", help="Print JSON on stdout.")]
 DatasetName = Annotated[
-    str, typer.Argument(help="Data set, as `taamctl data list` names it.", show_default=False)
+    str, Argument(help="Data set, as `taamctl data list` names it.", show_default=False)
 ]
 OUTPUTS = Path("outputs")
 

@@ -6,6 +6,7 @@ import json
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table, say
@@ -17,9 +18,7 @@ def command(
     *,
     grid: Grid,
     settings: RawSettings,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the list of checks as JSON.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the list of checks as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Prove that training sees training nodes only, on your own data and methods.

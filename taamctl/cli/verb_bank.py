@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from taamctl.cli import verb_bank_make
+from taamctl.cli import verb_bank_change, verb_bank_make
 from taamctl.cli.console import Column, print_table, say
 from taamctl.cli.shared_options import AsJson, flat
-from taamctl.cli.verb_bank_make import Folder, NoWait
+from taamctl.cli.verb_bank_make import Folder
 
 if TYPE_CHECKING:
-    from taamctl.bank.manifest import Entry, Manifest
+    from taamctl.bank.manifest import Entry
 
 app = typer.Typer(
     help="A model that grows: create, teach, list, verify and carry around a bank of tasks.",
@@ -99,71 +99,7 @@ def verify(folder: Folder, as_json: AsJson = False) -> None:
     say(f"{folder}: all {len(found)} checks are right")
 
 
-@app.command()
-def remove(
-    folder: Folder,
-    number: Annotated[
-        int,
-        typer.Argument(
-            help="The task's number, as `taamctl bank list` shows it.", show_default=False
-        ),
-    ],
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Delete the task's file too: it cannot be brought back.")
-    ] = False,
-    no_wait: NoWait = False,
-) -> None:
-    """Forget one task; the others do not change by a bit.
-
-    `taamctl bank rollback` brings it back.
-    """
-    from taamctl.bank import change
-
-    _say_state(change.remove(folder, number, purge=purge, wait=not no_wait, tell=say))
-
-
-@app.command()
-def rollback(
-    folder: Folder,
-    to: Annotated[
-        int | None,
-        typer.Option("--to", help="Generation to go back to. Default: the one before.", min=0),
-    ] = None,
-    no_wait: NoWait = False,
-) -> None:
-    """Go back to an earlier generation, as a new one: nothing is lost by it."""
-    from taamctl.bank import change
-
-    _say_state(change.rollback(folder, to, wait=not no_wait, tell=say))
-
-
-@app.command()
-def export(
-    folder: Folder,
-    file: Annotated[Path, typer.Argument(help="The tar file to write.", show_default=False)],
-) -> None:
-    """Write the whole bank as one plain tar file, for another machine."""
-    from taamctl.bank import transfer
-
-    transfer.export(folder, file)
-    typer.echo(str(file))
-
-
-@app.command("import")
-def restore(
-    file: Annotated[
-        Path, typer.Argument(help="A file that `taamctl bank export` wrote.", show_default=False)
-    ],
-    folder: Folder,
-) -> None:
-    """Make a bank from an exported file; it is verified before it is there."""
-    from taamctl.bank import transfer
-
-    _say_state(transfer.restore(file, folder))
-
-
-def _say_state(now: Manifest) -> None:
-    say(
-        f"generation {now.generation}: {now.action}; {len(now.tasks)} tasks, {len(now.classes)} "
-        "classes"
-    )
+app.command("remove")(verb_bank_change.remove)
+app.command("rollback")(verb_bank_change.rollback)
+app.command("export")(verb_bank_change.export)
+app.command("import")(verb_bank_change.restore)

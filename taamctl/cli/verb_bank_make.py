@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from taamctl.cli.common import source_text
 from taamctl.cli.console import say, teller
@@ -18,9 +19,9 @@ from taamctl.core.errors import TaamctlError
 if TYPE_CHECKING:
     from taamctl.bank.graph_source import Source
 
-Folder = Annotated[Path, typer.Argument(help="The bank's folder.", show_default=False)]
+Folder = Annotated[Path, Argument(help="The bank's folder.", show_default=False)]
 NoWait = Annotated[
-    bool, typer.Option("--no-wait", help="Give up where another process writes to the bank.")
+    bool, Option("--no-wait", help="Give up where another process writes to the bank.")
 ]
 
 
@@ -29,17 +30,15 @@ class OneGraph:
     """The graph of a call: a file or a data set."""
 
     graph: Annotated[
-        Path | None, typer.Option("--graph", help="Graph file, as `taamctl data import` writes it.")
+        Path | None, Option("--graph", help="Graph file, as `taamctl data import` writes it.")
     ] = None
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Data set instead of a file.")
-    ] = None
+    dataset: Annotated[str | None, Option("--dataset", help="Data set instead of a file.")] = None
 
 
 def create(
     folder: Folder,
-    method: Annotated[str, typer.Option("--method", help="The method of every task.")] = "taam",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of all draws.", min=0)] = 1,
+    method: Annotated[str, Option("--method", help="The method of every task.")] = "taam",
+    seed: Annotated[int, Option("--seed", help="Seed of all draws.", min=0)] = 1,
     params: ParamsFile = None,
     overrides: Overrides = None,
 ) -> None:
@@ -68,11 +67,11 @@ def add_task(
     named: OneGraph,
     classes: Annotated[
         str | None,
-        typer.Option("--classes", metavar="A,B", help="Classes to learn. Default: all new ones."),
+        Option("--classes", metavar="A,B", help="Classes to learn. Default: all new ones."),
     ] = None,
     task_per: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--task-per",
             help="Classes per task. Default: the graph's own tasks, else one task.",
             min=1,

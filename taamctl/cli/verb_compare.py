@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table, sheet
@@ -19,7 +19,7 @@ def command(
     grid: Grid,
     orders: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--order",
             metavar="natural|SEED",
             help="Class order: natural, or the seed of a "
@@ -28,17 +28,17 @@ def command(
     ] = None,
     splits: Annotated[
         list[int] | None,
-        typer.Option("--split", help="Seed of the split; repeatable. Default: split.seed."),
+        Option("--split", help="Seed of the split; repeatable. Default: split.seed."),
     ] = None,
     scope: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--scope", help="Compare all methods in this logit scope. Default: each in its own."
         ),
     ] = None,
     profile: Profile = None,
     settings: RawSettings,
-    as_json: Annotated[bool, typer.Option("--json", help="Print compare.json on stdout.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print compare.json on stdout.")] = False,
     writing: Writing,
 ) -> None:
     """Run methods over class orders, splits and seeds, and say which differ by more than chance
@@ -85,18 +85,18 @@ def show(path: Path, decimals: int) -> None:
     result = read_json(path, "taamctl compare")
     wide = sheet().width >= 140
     shown = [i for i, name in enumerate(report.COLUMNS) if wide or name != "minus best"]
-    columns = []
-    for name in (report.COLUMNS[i] for i in shown):
-        right = "%" in name or name in ("rank", "minus best")
-        columns.append(Column(name, right, wrap=name == "verdict"))
-    rows = [report.cells(m, decimals) for d in result["datasets"] for m in d["methods"]]
+    columns = [_column(report.COLUMNS[i]) for i in shown]
+    cells = [report.cells(m, decimals) for d in result["datasets"] for m in d["methods"]]
+    rows = [[row[i] for i in shown] for row in cells]
     overall = report.overall_cells(result)
-    conditions = result["conditions"]
-    notes = conditions
     if overall:
-        notes = ()
-    print_table(columns, [[row[i] for i in shown] for row in rows], notes=notes)
-    if overall:
+        print_table(columns, rows)
         print()
-        names = ("method", "mean rank", "blocks")
-        print_table([Column(n, wrap=True) for n in names], overall, notes=conditions)
+        columns = [Column(name, wrap=True) for name in ("method", "mean rank", "blocks")]
+        rows = [list(row) for row in overall]
+    print_table(columns, rows, notes=result["conditions"])
+
+
+def _column(name: str) -> Column:
+    right = "%" in name or name in ("rank", "minus best")
+    return Column(name, right, wrap=name == "verdict")

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 from taamctl.cli.console import say
 from taamctl.cli.shared_options import Overwrite
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="Folder to write to.", show_default=False)],
+    folder: Annotated[Path, Argument(help="Folder to write to.", show_default=False)],
     force: Overwrite = False,
 ) -> None:
     """Write a made-up shop as CSV files, to try `data import` on and to see how a table of one's

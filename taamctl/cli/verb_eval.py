@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
@@ -21,15 +21,13 @@ def command(
     settings: Settings,
     lens: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--lens",
             help="Also: AA and task IDs per graph, component, batch and node, on graphs that hold "
             "one task and on one that mixes all (lens.json), and print that table.",
         ),
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="With --lens: print the rows as JSON.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="With --lens: print the rows as JSON.")] = False,
     writing: Writing,
 ) -> None:
     """Evaluate: accuracy matrices for all logit scopes, AA, BWT, AF, task-ID accuracy, cost."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.console import say
@@ -34,11 +35,9 @@ PACKAGE = "taamctl.datasets"
 
 def command(
     datasets: Annotated[
-        list[str], typer.Option("--dataset", help="Data set; repeatable.", show_default=False)
+        list[str], Option("--dataset", help="Data set; repeatable.", show_default=False)
     ],
-    folder: Annotated[
-        Path, typer.Argument(help="Folder to set up; it may hold data/ already.")
-    ] = Path(),
+    folder: Annotated[Path, Argument(help="Folder to set up; it may hold data/ already.")] = Path(),
     methods: Methods = None,
     seeds: Seeds = None,
     overrides: Overrides = None,
@@ -79,11 +78,8 @@ def command(
 
 
 def suggested(context: Context, chosen: set[str]) -> list[str]:
-    """Return `section.key=value` of what the doctor would change, after a look at every data set
-    that is there; say what is changed and why.
-
-    Args:
-        chosen: keys that the user has set, which stay.
+    """Return `section.key=value` of what the doctor would change, `chosen` keys left as they are;
+    say what is changed and why.
 
     Raises:
         TaamctlError: a run would stop.

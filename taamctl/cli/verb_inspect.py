@@ -3,47 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from taamctl.cli.console import say, sheet
+from taamctl.cli.artefact_tree import Entry, show
+from taamctl.cli.console import say
 from taamctl.cli.shared_options import JsonOnStdout
 from taamctl.core.errors import TaamctlError
 
-if TYPE_CHECKING:
-    from rich.tree import Tree
-
 SHOWN = ("params", "kind", "schema_version")  # attributes that have a place of their own
-LONGEST = 6  # values shown of a row
 Record = dict[str, dict[str, object]]  # what a sidecar records
-
-
-@dataclass(frozen=True)
-class Entry:
-    """An array of an artefact."""
-
-    path: str
-    shape: list[int]
-    dtype: str
-    dims: list[str]
-    crc32: str
-    doc: str
-    head: object
 
 
 def command(
     file: Annotated[
-        Path,
-        typer.Argument(help="An HDF5 artefact, such as outputs/precompute/debian/features.h5."),
+        Path, Argument(help="An HDF5 artefact, such as outputs/precompute/debian/features.h5.")
     ],
-    rows: Annotated[
-        int, typer.Option("--rows", help="First rows to show of every array.", min=0)
-    ] = 2,
+    rows: Annotated[int, Option("--rows", help="First rows to show of every array.", min=0)] = 2,
     check: Annotated[
-        bool, typer.Option("--check", help="Read every array and compare it with its checksum.")
+        bool, Option("--check", help="Read every array and compare it with its checksum.")
     ] = False,
     as_json: JsonOnStdout = False,
 ) -> None:
@@ -52,15 +32,7 @@ def command(
     """
     from taamctl.store import artefacts, atomic_files
 
-    if file.is_dir():
-        raise TaamctlError(f"{file} is a folder", "name an artefact in it, such as features.h5")
-    if not file.is_file():
-        raise TaamctlError(f"no file {file}", "artefacts lie below outputs/")
-    if file.suffix != ".h5":
-        raise TaamctlError(
-            f"{file} is no HDF5 artefact",
-            "inspect shows .h5 files; the others are text and can be read as they are",
-        )
+    _require_artefact(file)
     record = _record(file)
     with artefacts.Artefact(file) as artefact:
         entries: list[Entry] = []
@@ -98,7 +70,19 @@ def command(
             f"made in {cost['wall_s']} s ({cost['cpu_s']} s of CPU, peak "
             f"{cost['peak_memory_mib']} MiB)"
         )
-    _show(title, lines, entries)
+    show(title, lines, entries)
+
+
+def _require_artefact(file: Path) -> None:
+    if file.is_dir():
+        raise TaamctlError(f"{file} is a folder", "name an artefact in it, such as features.h5")
+    if not file.is_file():
+        raise TaamctlError(f"no file {file}", "artefacts lie below outputs/")
+    if file.suffix != ".h5":
+        raise TaamctlError(
+            f"{file} is no HDF5 artefact",
+            "inspect shows .h5 files; the others are text and can be read as they are",
+        )
 
 
 def _record(file: Path) -> Record | None:
@@ -122,52 +106,3 @@ def _record(file: Path) -> Record | None:
         )
         return None
     return record
-
-
-def _show(title: str, lines: list[str], entries: list[Entry]) -> None:
-    """Print an artefact as a tree, a branch per folder in it."""
-    from rich.markup import escape
-    from rich.tree import Tree
-
-    tree = Tree(escape(title))
-    for line in lines:
-        tree.add(escape(line))
-    folders = {"": tree}
-    for entry in entries:
-        folder, _, name = entry.path.rpartition("/")
-        leaf = _branch(folders, folder).add(
-            escape(f"{name}  {entry.dtype} [{_size(entry)}]  crc32 {entry.crc32}  {entry.doc}")
-        )
-        head = entry.head
-        if not isinstance(head, list):
-            head = [head]
-        for row in head:
-            leaf.add(escape(_short(row)))
-    out = sheet()
-    out.print(tree, soft_wrap=not out.is_terminal)
-
-
-def _branch(folders: dict[str, Tree], folder: str) -> Tree:
-    """Return the branch of a folder, made where it is missing."""
-    from rich.markup import escape
-
-    if folder not in folders:
-        above, _, name = folder.rpartition("/")
-        folders[folder] = _branch(folders, above).add(escape(f"{name}/"))
-    return folders[folder]
-
-
-def _size(entry: Entry) -> str:
-    named = zip(entry.dims, entry.shape, strict=True)
-    return " x ".join(f"{d}={n}" if d else str(n) for d, n in named) or "scalar"
-
-
-def _short(row: object) -> str:
-    if isinstance(row, list):
-        values = [_short(value) for value in row[:LONGEST]]
-        if len(row) > LONGEST:
-            values.append(f"... {len(row)} in all")
-        return f"[{', '.join(values)}]"
-    if isinstance(row, float):
-        return f"{row:.5g}"
-    return str(row)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table, sheet
@@ -28,18 +29,15 @@ class Numbers:
     """A graph that has not been brought yet."""
 
     nodes: Annotated[
-        int | None, typer.Option("--nodes", help="Nodes of a graph that has not been brought yet.")
+        int | None, Option("--nodes", help="Nodes of a graph that has not been brought yet.")
     ] = None
     edges: Annotated[
-        int | None, typer.Option("--edges", help="Its edges, as its source counts them.")
+        int | None, Option("--edges", help="Its edges, as its source counts them.")
     ] = None
-    features: Annotated[int | None, typer.Option("--features", help="Its features per node.")] = (
-        None
-    )
-    classes: Annotated[int | None, typer.Option("--classes", help="Its classes.")] = None
+    features: Annotated[int | None, Option("--features", help="Its features per node.")] = None
+    classes: Annotated[int | None, Option("--classes", help="Its classes.")] = None
     labelled: Annotated[
-        int | None,
-        typer.Option("--labelled", help="How many of its nodes have a label. Default: all."),
+        int | None, Option("--labelled", help="How many of its nodes have a label. Default: all.")
     ] = None
 
 
@@ -50,12 +48,10 @@ def command(
     max_memory: MaxMemory = None,
     workers: Annotated[
         int,
-        typer.Option(
-            "--workers", min=0, help="Processes that share tasks, seeds and methods; 0: none."
-        ),
+        Option("--workers", min=0, help="Processes that share tasks, seeds and methods; 0: none."),
     ] = 0,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate/--no-calibrate", help="Measure this machine (2 s), or not.")
+        bool, Option("--calibrate/--no-calibrate", help="Measure this machine (2 s), or not.")
     ] = True,
     numbers: Numbers,
     as_json: JsonOnStdout = False,

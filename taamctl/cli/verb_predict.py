@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
@@ -26,17 +26,17 @@ class Answering:
 
     decide: Annotated[
         str | None,
-        typer.Option("--decide", help="router, expert or soft. Default: as the bank was made."),
+        Option("--decide", help="router, expert or soft. Default: as the bank was made."),
     ] = None
-    router: Annotated[
-        str, typer.Option("--router", help="What chooses a task: ridge or prototype.")
-    ] = "ridge"
+    router: Annotated[str, Option("--router", help="What chooses a task: ridge or prototype.")] = (
+        "ridge"
+    )
     unit: Annotated[
-        str, typer.Option("--unit", help="What one choice is made for: node, component or graph.")
+        str, Option("--unit", help="What one choice is made for: node, component or graph.")
     ] = "node"
     unknown: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--unknown",
             metavar="off|RATE",
             help="Share of nodes of known classes that may be called "
@@ -46,9 +46,7 @@ class Answering:
     max_memory: MaxMemory = None
     scratch: Annotated[
         Path | None,
-        typer.Option(
-            "--scratch", help="Folder for that. Default: the system's for temporary files."
-        ),
+        Option("--scratch", help="Folder for that. Default: the system's for temporary files."),
     ] = None
 
     def options(self, made: Config, limit: int | None) -> PredictOptions:
@@ -64,15 +62,13 @@ class Answering:
 
 def command(
     *,
-    bank: Annotated[Path, typer.Option("--bank", help="The bank's folder.", show_default=False)],
+    bank: Annotated[Path, Option("--bank", help="The bank's folder.", show_default=False)],
     named: OneGraph,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", help="Write *.csv, *.json, *.jsonl or *.parquet. Default: CSV on stdout."
-        ),
+        Option("--out", help="Write *.csv, *.json, *.jsonl or *.parquet. Default: CSV on stdout."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout instead of CSV.")] = False,
+    as_json: Annotated[bool, Option("--json", help="JSON on stdout instead of CSV.")] = False,
     answering: Answering,
     data_root: DataRoot = None,
     params: ParamsFile = None,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table, sheet
@@ -20,12 +20,12 @@ def command(
     grid: Grid,
     settings: Settings,
     also: Annotated[
-        list[Path] | None, typer.Option("--also", help="Further output folders to put beside.")
+        list[Path] | None, Option("--also", help="Further output folders to put beside.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Everything that is there, whatever the run section says.")
+        bool, Option("--all", help="Everything that is there, whatever the run section says.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print report.json on stdout.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print report.json on stdout.")] = False,
     writing: Writing,
 ) -> None:
     """Gather evaluations into tables (Markdown, CSV, JSON) and pictures, and print the table."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table, teller
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
 Target = Annotated[
-    str,
-    typer.Argument(help="main, ablation, params (cost), taskid, or sweeps.", show_default=False),
+    str, Argument(help="main, ablation, params (cost), taskid, or sweeps.", show_default=False)
 ]
 
 
@@ -30,13 +29,11 @@ def command(
     target: Target,
     datasets: Annotated[
         list[str] | None,
-        typer.Option("--dataset", help="Data set; repeatable. Default: the paper's eight."),
+        Option("--dataset", help="Data set; repeatable. Default: the paper's eight."),
     ] = None,
     seeds: Seeds = None,
     settings: RawSettings,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the table as JSON on stdout.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the table as JSON on stdout.")] = False,
     writing: Writing,
 ) -> None:
     """Run what a published table needs, and print paper, ours, difference and verdict in every

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.executor_options import Executor, cluster
@@ -29,8 +29,7 @@ def command(
     profile: Profile = None,
     settings: RawSettings,
     as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print a JSON array: an object per (data set, method, seed)."),
+        bool, Option("--json", help="Print a JSON array: an object per (data set, method, seed).")
     ] = False,
     executor: Executor,
     writing: Writing,

@@ -8,31 +8,21 @@ products that arrive later, without categories: of the same nine, and of one tha
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import Array
 from taamctl.store import atomic_files
 
-CATEGORIES = (
-    "Books",
-    "Music",
-    "Toys",
-    "Garden",
-    "Kitchen",
-    "Sport",
-    "Shoes",
-    "Lamps",
-    "Tools",
-    "Tea",
-)  # the last arrives later
-WORDS, PER_CATEGORY, LATER = 24, 60, 15
+KNOWN = ("Books", "Music", "Toys", "Garden", "Kitchen", "Sport", "Shoes", "Lamps", "Tools")
+CATEGORIES = (*KNOWN, "Tea")  # the last arrives later
+WORDS = 24
+PER_CATEGORY = 60
+LATER = 15
 FILES = ("nodes.csv", "edges.csv", "new_nodes.csv", "new_edges.csv")
 
 
@@ -46,53 +36,38 @@ def write(folder: Path, *, overwrite: bool = False) -> list[Path]:
     there = [path for path in paths if path.exists()]
     if there and not overwrite:
         raise TaamctlError(f"{there[0]} is there already", "name another folder, or add --force")
-    known = np.repeat(np.arange(len(CATEGORIES) - 1), PER_CATEGORY)
-    later = np.repeat(np.arange(len(CATEGORIES)), LATER)
-    for (nodes, edges), classes, first, labelled in (
-        (paths[:2], known, 1, True),
-        (paths[2:], later, 10_001, False),
-    ):
-        rng = numpy_generator(0, "example", first)
-        classes = rng.permutation(classes)
-        atomic_files.write_text(nodes, _nodes(classes, first, rng, labelled))
-        atomic_files.write_text(edges, _edges(classes, first, rng))
+    known = _shop(np.repeat(np.arange(len(KNOWN)), PER_CATEGORY), 1)
+    later = _shop(np.repeat(np.arange(len(CATEGORIES)), LATER), 10_001)
+    later[0].pop("label")
+    for path, table in zip(paths, (*known, *later), strict=True):
+        atomic_files.write_text(path, table.to_csv(index=False, lineterminator="\n"))
     return paths
 
 
-def _nodes(classes: Array, first: int, rng: np.random.Generator, labelled: bool) -> str:
-    means = numpy_generator(0, "example_words").gamma(
-        0.35, 3.0, (len(CATEGORIES), WORDS)
-    )  # few words are frequent in a category
+def _shop(classes: Array, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draw products of these categories, in any order, and what is bought together.
+
+    Args:
+        first: number of the first product.
+    """
+    rng = numpy_generator(0, "example", first)
+    classes = rng.permutation(classes)
+    ids = np.array([f"P{first + i}" for i in range(len(classes))])
+    # Few words are frequent in a category.
+    means = numpy_generator(0, "example_words").gamma(0.35, 3.0, (len(CATEGORIES), WORDS))
+    labels = np.array(CATEGORIES)[classes]
+    labels[::60] = ""
+    nodes = pd.DataFrame({"id": ids, "label": labels})
     counts = rng.poisson(means[classes] + 0.3)
-    rows = []
-    for i, (c, words) in enumerate(zip(classes, counts, strict=True)):
-        category = [CATEGORIES[c] if i % 60 else ""] if labelled else []
-        rows.append([f"P{first + i}", *category, *words.tolist()])
-    return _text(
-        [["id", *(["label"] if labelled else []), *(f"word_{j:02d}" for j in range(WORDS))], *rows]
-    )
-
-
-def _edges(classes: Array, first: int, rng: np.random.Generator) -> str:
-    """Draw three pairs a product, four in five inside a category; the last products have none."""
+    nodes = nodes.join(pd.DataFrame(counts, columns=[f"word_{j:02d}" for j in range(WORDS)]))
+    # Three pairs a product, four in five inside a category; the last products have none.
     paired = len(classes) - 8
-    ends = [
-        (
-            int(a),
-            int(
-                rng.choice(np.flatnonzero(classes[:paired] == classes[a]))
-                if rng.random() < 0.8
-                else rng.integers(paired)
-            ),
-        )
-        for a in np.repeat(np.arange(paired), 3)
-    ]
-    return _text(
-        [["source", "target"], *([f"P{first + a}", f"P{first + b}"] for a, b in ends if a != b)]
-    )
-
-
-def _text(rows: Iterable[Sequence[object]]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue()
+    source = np.repeat(np.arange(paired), 3)
+    target = np.empty_like(source)
+    for i, product in enumerate(source):
+        if rng.random() < 0.8:
+            target[i] = rng.choice(np.flatnonzero(classes[:paired] == classes[product]))
+        else:
+            target[i] = rng.integers(paired)
+    others = source != target
+    return nodes, pd.DataFrame({"source": ids[source[others]], "target": ids[target[others]]})

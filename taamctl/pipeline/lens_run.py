@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,23 +42,6 @@ CODE = (
 NEEDS = ("x", "edges")
 PARTS = ("val", "test")
 FILE = "routing_lens.json"
-
-
-class Stored(TypedDict):
-    """What a trained method keeps."""
-
-    parameters: int
-    rows: int
-
-
-class Facts(TypedDict):
-    """What a trained method declares, as far as the lens passes it on."""
-
-    title: str
-    variant: str
-    scope: str
-    task_id: str
-    stored: Stored
 
 
 @dataclass
@@ -183,16 +166,13 @@ def run(shared: LensInputs, method: str, seed: int) -> Outcome:
 
 def _trained(
     method: str, path: Path, made_by: str, cached: tuple[Path, str]
-) -> tuple[Facts, dict[str, object], Method]:
+) -> tuple[dict[str, Any], dict[str, object], Method]:
     """Return what a training run records of its method, its settings, and the method as it was."""
     module = registry.load("taamctl.methods", method)
     cpu = torch.device("cpu")
-    with (
-        artefacts.Artefact(path, "train", made_by) as artefact,
-        FeatureStore(*cached) as store,
-    ):
+    with artefacts.Artefact(path, "train", made_by) as artefact, FeatureStore(*cached) as store:
         made = artefact.params
-        facts: Facts = json.loads(artefact.attribute("facts"))
+        facts = json.loads(artefact.attribute("facts"))
         own = recorded(module.Params, made["method"], path, made_by)
         train = recorded(TrainParams, made["train"], path, made_by)
         devices.pin(cpu, train.threads)
@@ -207,10 +187,7 @@ def _wanted(
     """Return the routings that make a difference to a method: all of them, the true tasks, or
     none.
     """
-    fixed = {
-        "given": scene.task,
-        "none": np.full(len(scene.y), method.info.num_tasks - 1),
-    }
+    fixed = {"given": scene.task, "none": np.full(len(scene.y), method.info.num_tasks - 1)}
     kind = method.facts.task_id
     if kind in fixed:
         return [

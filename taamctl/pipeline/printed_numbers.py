@@ -229,8 +229,8 @@ def _record(
         "metric": metric,
         "method": row.method,
         "set": list(row.sets),
-        "paper": None,
-        "paper_std": None,
+        "paper": getattr(printed, "value", None),
+        "paper_std": getattr(printed, "std", None),
         "ours": value,
         "ours_std": std,
         "verdict": verdict,
@@ -238,10 +238,8 @@ def _record(
         "difference": None,
         "legacy_af": legacy[0],
     }
-    if printed is not None:
-        record |= {"paper": printed.value, "paper_std": printed.std}
-        if value is not None:
-            record["difference"] = value - printed.value
+    if printed is not None and value is not None:
+        record["difference"] = value - printed.value
     return record
 
 

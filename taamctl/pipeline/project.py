@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -21,125 +21,18 @@ from ruamel.yaml.tokens import CommentToken
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.params.params_file import PACKAGED, set_value
-from taamctl.runtime.layout import FILES, PER_SEED, STAGES
 from taamctl.store import atomic_files
 
 DATASETS = "taamctl.datasets"
-HEAD = """\
-# The DAG: split -> precompute -> train -> infer -> eval -> report, over run.datasets x run.methods
-# x run.seeds of params.yaml. A changed parameter or graph reruns what is downstream of it and
-# nothing else. taamctl itself is installed, so it is no dependency here: after installing another
-# version, `dvc repro --force` makes everything again.
-
-"""
-UPSTREAM: dict[str, tuple[str, ...]] = {
-    "precompute": ("split",),
-    "train": ("precompute",),
-    "infer": ("precompute", "train"),
-    "eval": ("split", "infer"),
+HERE = Path(__file__).parent / "folder"  # the texts that every folder gets
+FILES = {
+    "dvc.yaml": "dag.yaml",
+    ".dvcignore": "dvcignore",
+    ".dvc/config": "dvc_config",
+    ".dvc/.gitignore": "dvc_gitignore",  # as `dvc init` has it: config.local may hold passwords
+    ".gitignore": "gitignore",
 }
-PARAMS: dict[str, tuple[str, ...]] = {
-    "split": ("split", "datasets.${item.dataset}"),
-    "precompute": ("precompute", "datasets.${item.dataset}"),
-    "train": ("train", "methods.${item.method}"),
-    "infer": ("infer",),
-    "eval": ("eval",),
-    "report": ("report", "run"),
-}
-METRICS = ("metrics.json",)
-PLOTS = {
-    "curve.csv": {
-        "template": "linear",
-        "x": "stage",
-        "y": "aa",
-        "title": "average accuracy after each task",
-    },
-    "task_id.csv": {
-        "template": "confusion",
-        "x": "decision",
-        "y": "task",
-        "title": "task-ID decisions after the last task",
-    },
-}
-IGNORED_BY_DVC = """\
-# A folder that is a dependency must not change by being used.
-__pycache__/
-*.py[cod]
-# Sidecars hold times and hosts; locks and temporary files come and go.
-*.provenance.json
-.*.lock
-.*.tmp
-.checkpoints/
-# Drawn from the sidecars' seconds.
-accuracy-time-*
-"""
-CONFIG = """\
-[core]
-    no_scm = true
-    analytics = false
-    check_update = false
-[cache]
-    type = "reflink,hardlink,copy"
-"""
-IGNORED_BY_GIT = """\
-/outputs/
-/.dvc/cache/
-/.dvc/tmp/
-/dvc_plots/
-"""
-IGNORED_IN_DVC = """\
-/config.local
-/tmp
-/cache
-"""  # as `dvc init` has it: config.local may hold passwords
-
-
-def dag(*, imported: bool) -> dict[str, dict[str, dict[str, object]]]:
-    """Return the stages of dvc.yaml.
-
-    Args:
-        imported: the data sets are graphs of the folder's own, `data/NAME.h5`, on which split and
-            precompute depend.
-    """
-    return {"stages": {stage: _stage(stage, imported) for stage in STAGES}}
-
-
-def _stage(stage: str, imported: bool) -> dict[str, object]:
-    if stage not in FILES:
-        return {
-            "cmd": f"taamctl {stage}",
-            "deps": ["outputs/eval"],
-            "params": list(PARAMS[stage]),
-            "outs": [f"outputs/{stage}"],
-        }
-    axes = ["dataset"]
-    if stage in PER_SEED:
-        axes += ["method", "seed"]
-    deps = [_place(before, FILES[before][0]) for before in UPSTREAM.get(stage, ())]
-    if imported and stage in ("split", "precompute"):
-        deps.insert(0, f"data/{_item('dataset')}.h5")
-    places = {name: _place(stage, name) for name in FILES[stage]}
-    out: dict[str, object] = {
-        "matrix": {axis: f"${{run.{axis}s}}" for axis in axes},
-        "cmd": " ".join([f"taamctl {stage}", *(f"--{axis} {_item(axis)}" for axis in axes)]),
-        "deps": deps,
-        "params": list(PARAMS[stage]),
-        "outs": [at for name, at in places.items() if name not in METRICS and name not in PLOTS],
-        "metrics": [at for name, at in places.items() if name in METRICS],
-        "plots": [{at: dict(PLOTS[name])} for name, at in places.items() if name in PLOTS],
-    }
-    return {key: value for key, value in out.items() if value}
-
-
-def _item(axis: str) -> str:
-    return f"${{item.{axis}}}"
-
-
-def _place(stage: str, file: str) -> str:
-    folder = f"outputs/{stage}/{_item('dataset')}"
-    if stage in PER_SEED:
-        folder += f"/{_item('method')}/seed-{_item('seed')}"
-    return f"{folder}/{file}"
+OWN_GRAPH = "data/${item.dataset}.h5"
 
 
 def texts(tree: Mapping[str, Any], changes: Sequence[str]) -> dict[str, str]:
@@ -163,15 +56,9 @@ def texts(tree: Mapping[str, Any], changes: Sequence[str]) -> dict[str, str]:
             "folder",
             "make one folder for each kind: DVC has to know which files split reads",
         )
-    dumped = yaml.safe_dump(dag(imported=True in kinds), sort_keys=False, width=200)
-    return {
-        "params.yaml": params_text(wanted),
-        "dvc.yaml": HEAD + dumped,
-        ".dvcignore": IGNORED_BY_DVC,
-        ".dvc/config": CONFIG,
-        ".dvc/.gitignore": IGNORED_IN_DVC,
-        ".gitignore": IGNORED_BY_GIT,
-    }
+    found = {name: (HERE / file).read_text(encoding="utf-8") for name, file in FILES.items()}
+    found["dvc.yaml"] = dag_text(own_graphs=True in kinds)
+    return {"params.yaml": params_text(wanted), **found}
 
 
 class _Emitter(Emitter):
@@ -195,24 +82,42 @@ _Representer.add_representer(
 )
 
 
-def params_text(wanted: Mapping[str, Any]) -> str:
-    """Return the packaged params.yaml with the values of `wanted`, its comments kept and missing
-    plug-in sections added.
-    """
+def _editor() -> YAML:
     editor = YAML()
     editor.Emitter = _Emitter
     editor.Representer = _Representer
     editor.preserve_quotes = True
     editor.width = 10_000
+    return editor
+
+
+def _dumped(tree: CommentedMap) -> str:
+    buffer = io.StringIO()
+    _editor().dump(tree, buffer)
+    return buffer.getvalue()
+
+
+def dag_text(*, own_graphs: bool) -> str:
+    """Return dvc.yaml; where graphs are the folder's own, split and precompute depend on them."""
+    tree = _editor().load((HERE / FILES["dvc.yaml"]).read_text(encoding="utf-8"))
+    if own_graphs:
+        tree["stages"]["split"].insert(2, "deps", [OWN_GRAPH])
+        tree["stages"]["precompute"]["deps"].insert(0, OWN_GRAPH)
+    return _dumped(tree)
+
+
+def params_text(wanted: Mapping[str, Any]) -> str:
+    """Return the packaged params.yaml with the values of `wanted`, its comments kept and missing
+    plug-in sections added.
+    """
+    editor = _editor()
     tree = editor.load(PACKAGED.read_text(encoding="utf-8"))
     for kind in ("datasets", "methods"):
         for name in wanted[kind]:
             if name not in tree[kind]:
                 tree[kind].insert(0, name, None)
     _update(editor, tree, wanted)
-    buffer = io.StringIO()
-    editor.dump(tree, buffer)
-    text = buffer.getvalue()
+    text = _dumped(tree)
     if yaml.safe_load(text) != wanted:
         raise RuntimeError("params.yaml was not edited as wanted")
     return text
@@ -237,28 +142,42 @@ def write(folder: Path, files: Mapping[str, str], *, overwrite: bool = False) ->
         TaamctlError: one is there already and `overwrite` is off; or the folder cannot be written.
     """
     paths = {folder / name: text for name, text in files.items()}
+    parents = (folder, folder / ".dvc")
     there = [path for path in paths if path.exists() or path.is_symlink()]
-    if there and not overwrite:
-        raise TaamctlError(
-            f"{', '.join(map(str, there))}: there already",
-            "name another folder, or pass --force to overwrite",
-        )
-    if blocked := [p for p in (folder, folder / ".dvc") if p.exists() and not p.is_dir()] + [
-        p for p in there if p.is_dir()
-    ]:
-        raise TaamctlError(f"{blocked[0]} is in the way", "name another folder")
-    before = {path: path.read_bytes() if path.is_file() else None for path in paths}
-    fresh = [p for p in (folder / ".dvc", folder) if not p.exists()]
+    _require_room(parents, there, overwrite)
+    before = {path: path.read_bytes() for path in there if path.is_file()}
+    missing = [path for path in reversed(parents) if not path.exists()]
     try:
         with ExitStack() as stack:
             for path, text in paths.items():
                 stack.enter_context(atomic_files.atomic(path)).write_text(text, encoding="utf-8")
     except BaseException:
-        for path, old in before.items():
-            with suppress(OSError):
-                path.unlink(missing_ok=True) if old is None else path.write_bytes(old)
-        for made in fresh:
-            with suppress(OSError):
-                made.rmdir()
+        _restore(paths, before, missing)
         raise
     return list(paths)
+
+
+def _require_room(parents: Sequence[Path], there: Sequence[Path], overwrite: bool) -> None:
+    """Refuse files that are there, and what stands in the way of files and folders."""
+    if there and not overwrite:
+        raise TaamctlError(
+            f"{', '.join(map(str, there))}: there already",
+            "name another folder, or pass --force to overwrite",
+        )
+    blocked = [path for path in parents if path.exists() and not path.is_dir()]
+    blocked += [path for path in there if path.is_dir()]
+    if blocked:
+        raise TaamctlError(f"{blocked[0]} is in the way", "name another folder")
+
+
+def _restore(paths: Iterable[Path], before: Mapping[Path, bytes], missing: Iterable[Path]) -> None:
+    """Put back what was there, as far as the disk lets it."""
+    for path in paths:
+        with suppress(OSError):
+            if path in before:
+                path.write_bytes(before[path])
+            else:
+                path.unlink(missing_ok=True)
+    for folder in missing:
+        with suppress(OSError):
+            folder.rmdir()

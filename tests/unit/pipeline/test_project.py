@@ -25,13 +25,13 @@ def _without_code(stage: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_dag_is_that_of_the_repository_without_its_code() -> None:
     ours = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    made = project.dag(imported=False)["stages"]
+    made = yaml.safe_load(project.dag_text(own_graphs=False))["stages"]
     assert list(made) == list(ours)
     assert made == {name: _without_code(stage) for name, stage in ours.items()}
 
 
 def test_a_graph_of_the_folders_own_is_a_dependency_of_what_reads_it() -> None:
-    plain, own = (project.dag(imported=i)["stages"] for i in (False, True))
+    plain, own = (yaml.safe_load(project.dag_text(own_graphs=o))["stages"] for o in (False, True))
     for name, stage in own.items():
         more = [d for d in stage.get("deps", []) if d not in plain[name].get("deps", [])]
         assert more == (["data/${item.dataset}.h5"] if name in ("split", "precompute") else [])
@@ -41,10 +41,11 @@ def test_a_graph_of_the_folders_own_is_a_dependency_of_what_reads_it() -> None:
 
 
 def test_dvc_is_set_up_as_in_the_repository() -> None:
-    assert (ROOT / ".dvcignore").read_text() == project.IGNORED_BY_DVC
+    files = project.texts(_packaged(), [])
+    assert (ROOT / ".dvcignore").read_text() == files[".dvcignore"]
     ours, made = configparser.ConfigParser(), configparser.ConfigParser()
     ours.read_string((ROOT / ".dvc" / "config").read_text())
-    made.read_string(project.CONFIG)
+    made.read_string(files[".dvc/config"])
     assert {s: dict(ours[s]) for s in ours} == {s: dict(made[s]) for s in made}
 
 

@@ -1,0 +1,128 @@
+"""Options on the files of a graph that is brought in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from taamctl.core.errors import TaamctlError
+
+if TYPE_CHECKING:
+    from typer.models import OptionInfo
+
+HERE = Path("data")
+PANEL = "Columns, attributes or keys; what is not named is guessed"
+
+
+def _column(flag: str, what: str) -> OptionInfo:
+    option: OptionInfo = Option(flag, metavar="COLUMN", help=what, rich_help_panel=PANEL)
+    return option
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the graph becomes, and the format that it has."""
+
+    name: Annotated[
+        str,
+        Option(
+            "--name",
+            help="Name of the data set: lower-case letters, digits, _.",
+            show_default=False,
+        ),
+    ]
+    kind: Annotated[
+        str, Option("--format", help="table, npz, mtx, graphml, dgl, pyg or ogb. Default: guessed.")
+    ] = ""
+    into: Annotated[
+        Path, Option("--into", help="Folder to write to; names are looked up in ./data.")
+    ] = HERE
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Further tables on a graph."""
+
+    tasks: Annotated[Path | None, Option("--tasks", help="Table of classes and tasks.")] = None
+    split: Annotated[Path | None, Option("--split", help="Table of node ids and parts.")] = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column, attribute or key of the files means what."""
+
+    id: Annotated[str, _column("--id", "Names of the nodes.")] = ""
+    label: Annotated[str, _column("--label", "Classes.")] = ""
+    features: Annotated[
+        list[str] | None,
+        _column("--features", "Features: commas, patterns such as word_*. Default: all others."),
+    ] = None
+    ignore: Annotated[
+        list[str] | None, _column("--ignore", "What is not read: commas, patterns.")
+    ] = None
+    source: Annotated[str, _column("--source", "Where an edge begins.")] = ""
+    target: Annotated[str, _column("--target", "Where an edge ends.")] = ""
+    time: Annotated[str, _column("--time", "When a node appeared: numbers or ISO dates.")] = ""
+    part: Annotated[str, _column("--part", "train, val or test.")] = ""
+    task: Annotated[str, _column("--task", "The task that a node's class arrives with.")] = ""
+
+    def named(self) -> dict[str, object]:
+        """Return the fields of `ImportOptions`."""
+        lists = {"features": _listed(self.features), "ignore": _listed(self.ignore)}
+        return {**vars(self), **lists}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the files are read."""
+
+    delimiter: Annotated[
+        str, Option("--delimiter", help="What stands between cells. Default: guessed.")
+    ] = ""
+    ends: Annotated[
+        str,
+        Option(
+            "--ends",
+            help="What edges join: rows (numbers from 0) or ids. Default: told from the values.",
+        ),
+    ] = ""
+    nan: Annotated[
+        str, Option("--nan", help="refuse features that are not finite, or take them as zero.")
+    ] = "refuse"
+    directed: Annotated[
+        bool,
+        Option("--directed", help="The edges have a direction that split.symmetrize may keep."),
+    ] = False
+    add_inverse: Annotated[
+        bool, Option("--add-inverse", help="ogb: every edge counts backwards too.")
+    ] = False
+
+    def check(self) -> None:
+        """Refuse what is not one of the values there are."""
+        if self.nan not in ("refuse", "zero"):
+            raise TaamctlError(
+                f"--nan {self.nan}: neither refuse nor zero",
+                "zero takes features that are not finite as 0",
+            )
+        if self.ends not in ("", "rows", "ids"):
+            raise TaamctlError(
+                f"--ends {self.ends}: neither rows nor ids",
+                "rows: edges count the rows from 0; ids: they name nodes",
+            )
+
+
+@dataclass(frozen=True)
+class About:
+    """What `taamctl data info` shows of a graph."""
+
+    licence: Annotated[str, Option("--licence", help="Shown by data info.")] = ""
+    citation: Annotated[str, Option("--citation", help="Shown by data info.")] = ""
+    homepage: Annotated[str, Option("--homepage", help="Shown by data info.")] = ""
+
+
+def _listed(values: list[str] | None) -> tuple[str, ...]:
+    cells = (cell.strip() for value in values or () for cell in value.split(","))
+    return tuple(filter(None, cells))
