@@ -14,20 +14,11 @@ from taamctl.learning.routing.queries import infer_part
 from taamctl.learning.routing.task_id import profiles
 from taamctl.params.sections import recorded
 from taamctl.params.train_params import InferParams, TrainParams
-from taamctl.runtime.job import Context, Job, Outcome, execute
+from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
 from taamctl.store import artefact_writer, artefacts, model_store
 from taamctl.store.feature_store import FeatureStore
 
-CODE = (
-    "core",
-    "params",
-    "runtime",
-    "store",
-    "propagation/differentiable.py",
-    "learning",
-    "models",
-    "stages/infer.py",
-)
+CODE = (*BASE, "propagation/differentiable.py", "learning", "models", "stages/infer.py")
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:

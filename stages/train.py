@@ -12,21 +12,12 @@ from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.learn_stages import train_stream
 from taamctl.learning.contract.recipe import Recipe, declared
 from taamctl.params.train_params import TrainParams
-from taamctl.runtime.job import Context, Job, Outcome, execute, key_of
+from taamctl.runtime.job import BASE, Context, Job, Outcome, execute, key_of
 from taamctl.store import artefact_writer, model_store
 from taamctl.store.checkpoints import FileCheckpoints, State
 from taamctl.store.feature_store import FeatureStore
 
-CODE = (
-    "core",
-    "params",
-    "runtime",
-    "store",
-    "propagation/differentiable.py",
-    "learning",
-    "models",
-    "stages/train.py",
-)
+CODE = (*BASE, "propagation/differentiable.py", "learning", "models", "stages/train.py")
 
 
 def check(context: Context) -> None:

@@ -232,10 +232,10 @@ FUNCTION = 60  # lines
 # split: a number here may fall and never rise, and what has become short enough leaves the list.
 LONG_FILES: dict[str, int] = {
     "stages/eval.py": 100,
-    "stages/infer.py": 112,
+    "stages/infer.py": 103,
     "stages/precompute.py": 66,
     "stages/report.py": 108,
-    "stages/train.py": 93,
+    "stages/train.py": 84,
     "taamctl/cli/common.py": 132,
     "taamctl/datasets/_imported.py": 182,
     "taamctl/importing/raw_graph.py": 466,
