@@ -48,11 +48,14 @@ def command(
 
 def show(paths: list[Path], decimals: int, as_json: bool) -> None:
     """Print the lens rows on stdout, as a table or as JSON."""
+
+    import msgspec
+
     from taamctl.report import lens_table
 
     found = lens_table.rows(paths)
     if as_json:
-        print(json.dumps(found, indent=1, allow_nan=False))
+        print(json.dumps(msgspec.to_builtins(found), indent=1, allow_nan=False))
         return
     names, lines = lens_table.table(found, decimals, 3)
     columns = [Column(name, right=at >= 4) for at, name in enumerate(names)]

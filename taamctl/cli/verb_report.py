@@ -47,9 +47,9 @@ def command(
 def show(path: Path, decimals: int) -> None:
     """Print a report's rows as a table on stdout; a narrow terminal goes without one column."""
     from taamctl.report import render
-    from taamctl.store.atomic_files import read_json
+    from taamctl.report.rows import read_rows
 
-    rows = read_json(path, "taamctl report")["rows"]
+    rows = read_rows(path)
     wide = sheet().width >= 100
     shown = [i for i, name in enumerate(render.COLUMNS) if wide or name != "task-ID by"]
     names = [render.COLUMNS[i] for i in shown]

@@ -52,8 +52,10 @@ def command(
 
 
 def _result(context: Context, dataset: str, method: str, seed: int) -> dict[str, object]:
-    from taamctl.report import collect
+    import msgspec
 
-    row = collect.run_row(context.layout.file("eval", dataset, method, seed))
+    from taamctl.report import collect, rows
+
+    row = msgspec.to_builtins(rows.run_row(context.layout.file("eval", dataset, method, seed)))
     costs = collect.costs(context.layout, dataset, method, seed)
     return {**{key: row[key] for key in PRINTED}, **costs}

@@ -1,92 +1,192 @@
-"""Everything that is reported of one (data set, method, seed): matrices for all scopes, task-ID
-accuracy, cost. Pure functions.
-"""
+"""Everything that is reported of one (data set, method, seed). Pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from taamctl.core.types import SCOPES, Array
 from taamctl.evaluation import cost, matrix, routing
+from taamctl.evaluation.record import (
+    Cost,
+    Evaluation,
+    Metrics,
+    Number,
+    PartSummary,
+    ScopeSummary,
+    TaskIdSummary,
+    number,
+    numbers,
+)
 
 AVERAGINGS = ("balanced", "micro")
+ARRAYS = ("y", "task", "decision", "similarity", "margin", "legacy", "grid", *SCOPES)
 
 
-def scope_summary(y: Array, task: Array, predicted: Array, bounds: Array) -> dict[str, Any]:
-    """Return, per averaging, the accuracy matrix, AA, AA after every stage, BWT and AF of one
-    logit scope.
+@dataclass(frozen=True)
+class Stored:
+    """What a method keeps beside the backbone, in float32 words; `rows` counts stored rows."""
+
+    parameters: int
+    rows: int
+    uncounted: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What `infer` records of the model; see `Evaluation` for the words."""
+
+    title: str
+    family: str
+    source: str
+    variant: str
+    scope: str
+    task_id: str
+    routed: tuple[str, str]
+    settings: dict[str, object]
+    stored: Stored
+    num_features: int
+    prototype_width: int
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A class that the split left out."""
+
+    name: str
+    nodes: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the split left out, and what the graph itself stated: `tasks`, `parts`."""
+
+    dropped: list[Dropped] = field(default_factory=list)
+    tasks: str = ""
+    parts: str = ""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What one evaluation is made from.
+
+    Attributes:
+        facts, account: JSON of the `infer` and the `split` artefact.
+        split, infer: the parameters of those.
+        classes, bounds: names [C], class ranges [T, 2].
+        parts: by part, the arrays named in `ARRAYS`.
     """
-    out: dict[str, Any] = {}
+
+    facts: str
+    account: str
+    split: Mapping[str, object]
+    infer: object
+    classes: list[str]
+    bounds: Array
+    parts: Mapping[str, Mapping[str, Array]]
+
+
+def evaluate(dataset: str, method: str, seed: int, averaging: str, inputs: Inputs) -> Evaluation:
+    """Return the evaluation of one run; its headline numbers use `averaging`."""
+    facts = msgspec.json.decode(inputs.facts, type=Facts)
+    account = msgspec.json.decode(inputs.account, type=Account)
+    bounds = inputs.bounds
+    y = inputs.parts["test"]["y"]
+    split = inputs.split["split"]
+    assert isinstance(split, Mapping)
+    return Evaluation(
+        dataset=dataset,
+        method=method,
+        seed=seed,
+        title=facts.title,
+        family=facts.family,
+        source=facts.source,
+        profile=facts.variant,
+        scope=facts.scope,
+        averaging=averaging,
+        unit="graph",
+        protocol="grouped",
+        split=split_policy(split, account),
+        task_id_kind=facts.task_id,
+        routed=list(facts.routed),
+        settings={**inputs.split, "infer": inputs.infer, **facts.settings},
+        classes=inputs.classes,
+        bounds=bounds.tolist(),
+        flags=flags(y, bounds, inputs.classes, account.dropped),
+        one_class_tasks=one_class_tasks(y, bounds),
+        parameters=costs(facts, len(bounds)),
+        parts={
+            part: part_summary(arrays, bounds, facts.task_id, facts.routed[1])
+            for part, arrays in inputs.parts.items()
+        },
+    )
+
+
+def scope_summary(
+    y: Array, task: Array, predicted: Array, bounds: Array
+) -> dict[str, ScopeSummary]:
+    """Return the summary of one logit scope by averaging."""
+    out = {}
     for averaging in AVERAGINGS:
         m = matrix.accuracy_matrix(y, task, predicted, bounds, averaging)
-        out[averaging] = {
-            "matrix": m,
-            "aa": matrix.average_accuracy(m),
-            "aa_curve": matrix.accuracy_curve(m),
-            "bwt": matrix.backward_transfer(m),
-            "af": matrix.average_forgetting(m),
-        }
+        out[averaging] = ScopeSummary(
+            matrix=[numbers(row) for row in m],
+            aa=number(matrix.average_accuracy(m)),
+            aa_curve=numbers(matrix.accuracy_curve(m)),
+            bwt=number(matrix.backward_transfer(m)),
+            af=number(matrix.average_forgetting(m)),
+        )
     return out
 
 
-def part_summary(
-    arrays: Mapping[str, Array], bounds: Array, kind: str, metric: str
-) -> dict[str, Any]:
+def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str, metric: str) -> PartSummary:
     """Return one part's summary.
 
     Args:
-        arrays: y, task, decision, similarity, margin, legacy, grid and one array per scope, as in
-            the `infer` artefact. `legacy_af` explains printed values only: the final model stands
-            in for every stage's model.
+        arrays: those named in `ARRAYS`, as in the `infer` artefact. `legacy` explains printed
+            values only: the final model stands in for every stage's model.
         kind: how the method gets its task IDs: `inferred`, `given` or `none`.
         metric: `cosine` or `euclid`, of the inference.
     """
-    y, task, choice = arrays["y"], arrays["task"], arrays["decision"]
-    accuracy = matrix.task_id_accuracy(choice)
+    y = arrays["y"]
+    task = arrays["task"]
+    legacy = scope_summary(y, task, arrays["legacy"], bounds)
+    accuracy = numbers(matrix.task_id_accuracy(arrays["decision"]))
     margins = arrays["margin"][-1]
-    return {
-        "nodes": len(y),
-        "scopes": {scope: scope_summary(y, task, arrays[scope], bounds) for scope in SCOPES},
-        "legacy_af": {
-            averaging: matrix.average_forgetting(
-                matrix.accuracy_matrix(y, task, arrays["legacy"], bounds, averaging)
-            )
-            for averaging in AVERAGINGS
+    margins = margins[~np.isnan(margins)]
+    return PartSummary(
+        nodes=len(y),
+        scopes={scope: scope_summary(y, task, arrays[scope], bounds) for scope in SCOPES},
+        legacy_af={averaging: found.af for averaging, found in legacy.items()},
+        class_recall={
+            scope: numbers(matrix.class_recall(y, arrays[scope][-1], int(bounds[-1][1])))
+            for scope in SCOPES
         },
-        "class_recall": {
-            scope: matrix.class_recall(y, arrays[scope][-1], int(bounds[-1][1])) for scope in SCOPES
-        },
-        "task_id": {
-            "kind": kind,
-            "accuracy": accuracy[-1],
-            "accuracy_by_stage": accuracy,
-            "decisions": choice,
-            "grid": dict(zip(routing.ROUTINGS, arrays["grid"], strict=True)),
-            "nearness": routing.nearness(arrays["similarity"][-1], metric),
-            "smallest_margin": np.nanmin(margins) if (~np.isnan(margins)).any() else np.nan,
-        },
-    }
+        task_id=TaskIdSummary(
+            kind=kind,
+            accuracy=accuracy[-1],
+            accuracy_by_stage=accuracy,
+            decisions=arrays["decision"].tolist(),
+            grid=dict(zip(routing.ROUTINGS, numbers(arrays["grid"]), strict=True)),
+            nearness=number(routing.nearness(arrays["similarity"][-1], metric)),
+            smallest_margin=number(margins.min(initial=np.inf)),
+        ),
+    )
 
 
-def flags(
-    y: Array, bounds: Array, class_names: list[str], dropped: Sequence[Mapping[str, Any]]
-) -> list[str]:
+def flags(y: Array, bounds: Array, class_names: list[str], dropped: Sequence[Dropped]) -> list[str]:
     """Name the classes that are not in the stream, and those without a test node: they are left out
     of every mean.
 
     Args:
         y: [N] test labels.
-        dropped: name, nodes and reason of every class that the split left out.
     """
     counts = np.bincount(y, minlength=int(bounds[-1][1]))
-    out = [
-        f"class {d['name']} ({d['nodes']:,} nodes) is not in the stream: {d['reason']}"
-        for d in dropped
-    ]
+    out = [f"class {d.name} ({d.nodes:,} nodes) is not in the stream: {d.reason}" for d in dropped]
     return out + [
         f"class {class_names[c]} has no test node and is left out of the means"
         for c in np.flatnonzero(counts == 0)
@@ -107,76 +207,72 @@ def one_class_tasks(y: Array, bounds: Array) -> list[int]:
     return [k for k, (low, high) in enumerate(bounds) if np.count_nonzero(counts[low:high]) == 1]
 
 
-def costs(
-    stored: Mapping[str, int], num_features: int, num_tasks: int, prototype_width: int, kind: str
-) -> dict[str, int]:
+def costs(facts: Facts, num_tasks: int) -> Cost:
     """Return the additional cost in float32 words, by the paper's rule and in full."""
-    prototypes = num_tasks * prototype_width if kind == "inferred" else 0
-    base = (stored["parameters"], stored["rows"], num_features)
-    return {
-        "extra_paper": cost.paper(*base),
-        "extra_full": cost.full(*base, stored["uncounted"], prototypes),
-    }
+    stored = facts.stored
+    prototypes = num_tasks * facts.prototype_width * (facts.task_id == "inferred")
+    base = (stored.parameters, stored.rows, facts.num_features)
+    return Cost(
+        extra_paper=cost.paper(*base), extra_full=cost.full(*base, stored.uncounted, prototypes)
+    )
 
 
-def split_policy(split: Mapping[str, Any], stated: Mapping[str, Any] = MappingProxyType({})) -> str:
+def split_policy(split: Mapping[str, object], stated: Account = Account()) -> str:
     """Describe the split in a few words, for every row of every table.
 
     Args:
         split: the `split` parameters.
-        stated: what the graph itself stated and the split follows: `tasks`, `parts`; from the
-            split's account.
+        stated: the split's account.
     """
-    unit, units = ("task", "tasks") if stated.get("tasks") else ("class", "classes")
+    unit = "task" if stated.tasks else "class"
+    units = "tasks" if stated.tasks else "classes"
     orders = {
-        "natural": "tasks as given" if unit == "task" else "natural class order",
+        "natural": "tasks as given" if stated.tasks else "natural class order",
         "time": f"{units} in order of their first node",
     }
-    order = orders.get(split["class_order"], f"{unit} order seed {split['order_seed']}")
-    node_order = "" if split["node_order"] == "file" else ", reader node order"
-    shares = "/".join(f"{100 * split[p]:g}" for p in ("train", "val", "test"))
+    order = orders.get(str(split["class_order"]), f"{unit} order seed {split['order_seed']}")
+    if split["node_order"] != "file":
+        order += ", reader node order"
+    shares = "/".join(f"{100 * float(str(split[p])):g}" for p in ("train", "val", "test"))
     drawn = f"{shares} per class, split seed {split['seed']} (same for all seeds)"
     parts = {
         "given": "parts as given",
         "time": f"{shares} per class, the oldest nodes for training",
-    }.get(stated.get("parts", ""), drawn)
-    return f"{parts}, {order}{node_order}"
+    }.get(stated.parts, drawn)
+    return f"{parts}, {order}"
 
 
-def _headline(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    headline: Mapping[str, Any] = result["parts"]["test"]["scopes"][result["scope"]][
-        result["averaging"]
-    ]
-    return headline
+def metrics(result: Evaluation) -> Metrics:
+    """Return the numbers that `dvc metrics` shows and compares."""
+    test = result.parts["test"]
+    headline = result.headline
+    accuracy = test.task_id.accuracy if result.task_id_kind == "inferred" else None
+    by_scope = {scope: test.scopes[scope][result.averaging].aa for scope in SCOPES}
+    return Metrics(
+        aa=headline.aa,
+        af=headline.af,
+        bwt=headline.bwt,
+        task_id_accuracy=accuracy,
+        extra_paper=result.parameters.extra_paper,
+        extra_full=result.parameters.extra_full,
+        aa_all_seen=by_scope["all_seen"],
+        aa_up_to_task=by_scope["up_to_task"],
+        aa_task_only=by_scope["task_only"],
+    )
 
 
-def flat(result: Mapping[str, Any]) -> dict[str, float | int | None]:
-    """Return the numbers of a whole evaluation that `dvc metrics` shows and compares."""
-    test, headline = result["parts"]["test"], _headline(result)
-    inferred = result["task_id_kind"] == "inferred"
-    return {
-        "aa": headline["aa"],
-        "af": headline["af"],
-        "bwt": headline["bwt"],
-        "task_id_accuracy": test["task_id"]["accuracy"] if inferred else None,
-        **result["parameters"],
-        **{f"aa_{scope}": test["scopes"][scope][result["averaging"]]["aa"] for scope in SCOPES},
-    }
-
-
-def curve_table(result: Mapping[str, Any]) -> str:
+def curve_table(result: Evaluation) -> str:
     """Return AA after every stage as CSV; empty where a stage has no model."""
-    rows = (
-        f"{t + 1},{'' if np.isnan(a) else repr(float(a))}"
-        for t, a in enumerate(_headline(result)["aa_curve"])
-    )
-    return "\n".join(["stage,aa", *rows]) + "\n"
+    lines = [f"{t},{_text(aa)}\n" for t, aa in enumerate(result.headline.aa_curve, 1)]
+    return "".join(["stage,aa\n", *lines])
 
 
-def decision_table(result: Mapping[str, Any]) -> str:
+def _text(value: Number) -> str:
+    return "" if value is None else repr(value)
+
+
+def decision_table(result: Evaluation) -> str:
     """Return the last stage's task-ID decisions as CSV, one row per query graph."""
-    decisions = result["parts"]["test"]["task_id"]["decisions"][-1]
-    return (
-        "\n".join(["task,decision", *(f"{j},{k}" for j, k in enumerate(decisions) if k >= 0)])
-        + "\n"
-    )
+    decisions = result.parts["test"].task_id.decisions[-1]
+    lines = [f"{j},{k}\n" for j, k in enumerate(decisions) if k >= 0]
+    return "".join(["task,decision\n", *lines])

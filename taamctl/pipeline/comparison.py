@@ -11,9 +11,9 @@ from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.split_params import SplitParams
 from taamctl.pipeline import split_account, walk
-from taamctl.report import collect
 from taamctl.report import comparison as report
 from taamctl.report.comparison import Cell
+from taamctl.report.rows import run_row
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
 from taamctl.store.lock import writing
@@ -100,7 +100,7 @@ def run(context: Context, cells: Cells, scope: str | None) -> Path:
         context.tell(f"compare: {cell.label} ({number} of {len(cells)})")
         walk.to_eval(own)
     found = [
-        (cell, collect.run_row(own.layout.file("eval", *which)))
+        (cell, run_row(own.layout.file("eval", *which)))
         for cell, own in cells
         for which in walk.runs(own)
     ]

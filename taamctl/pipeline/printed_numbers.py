@@ -22,8 +22,9 @@ from taamctl.params.sections import Params
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import TrainParams
 from taamctl.pipeline import walk
-from taamctl.report import collect, published, reproduction
+from taamctl.report import published, reproduction
 from taamctl.report.published import PublishedRow
+from taamctl.report.rows import over_seeds, run_row
 from taamctl.runtime import raw_files
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
@@ -190,15 +191,13 @@ def _measured(
 ) -> dict[str, Value]:
     """Return metric -> mean and deviation over seeds, in per cent."""
     layout = layout_of(outputs, row.sets)
-    (merged,) = collect.over_seeds(
-        [collect.run_row(layout.file("eval", dataset, row.method, s)) for s in seeds]
-    )
+    (merged,) = over_seeds([run_row(layout.file("eval", dataset, row.method, s)) for s in seeds])
     found = {}
     for name, key in MEASURED.items():
-        mean = merged[key]
+        mean = getattr(merged, key)
         if mean is not None:
             mean *= 100
-        found[name] = (mean, 100 * (merged[f"{key}_std"] or 0.0))
+        found[name] = (mean, 100 * (getattr(merged, f"{key}_std") or 0.0))
     return found
 
 

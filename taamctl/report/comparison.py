@@ -7,8 +7,6 @@ and what it cannot say.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
@@ -17,7 +15,9 @@ from typing import Any
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import SCOPES
 from taamctl.evaluation import statistics
-from taamctl.report.render import percent
+from taamctl.report.render import percent, shared
+from taamctl.report.rows import RunRow
+from taamctl.report.tables import csv_text, markdown_rows
 from taamctl.store import atomic_files
 
 Row = Mapping[str, Any]
@@ -84,7 +84,7 @@ class Cell:
 
 
 Found = Sequence[
-    tuple[Cell, Row]
+    tuple[Cell, RunRow]
 ]  # every run of the comparison: its cell and its row of `collect.run_row`
 
 
@@ -134,15 +134,15 @@ def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
     return {**result, "conditions": conditions(result, [row for _, row in found], _flags(found))}
 
 
-def _run(cell: Cell, row: Row, scope: str | None) -> dict[str, Any]:
-    aa, af = (
-        (row["aa"], row["af"])
-        if scope is None
-        else (row["aa_by_scope"][scope], row["af_by_scope"][scope])
-    )
+def _run(cell: Cell, row: RunRow, scope: str | None) -> dict[str, Any]:
+    aa = row.aa
+    af = row.af
+    if scope is not None:
+        aa = row.aa_by_scope[scope]
+        af = row.af_by_scope[scope]
     if aa is None:
         raise TaamctlError(
-            f"{row['dataset']} {row['method']} seed {row['seed']} ({cell.label}) has no AA",
+            f"{row.dataset} {row.method} seed {row.seed} ({cell.label}) has no AA",
             "leave out that data set or that method",
         )
     return {
@@ -151,11 +151,13 @@ def _run(cell: Cell, row: Row, scope: str | None) -> dict[str, Any]:
         "block": cell.label,
         "aa": aa,
         "af": af,
-        "scope": scope or row["scope"],
-        **{
-            key: row[key]
-            for key in ("dataset", "method", "profile", "seed", "aa_by_scope", "sha256")
-        },
+        "scope": scope or row.scope,
+        "dataset": row.dataset,
+        "method": row.method,
+        "profile": row.profile,
+        "seed": row.seed,
+        "aa_by_scope": row.aa_by_scope,
+        "sha256": row.sha256,
     }
 
 
@@ -279,23 +281,21 @@ def p_text(p: float) -> str:
     return f"p = {p:.{digits}f}"
 
 
-def conditions(result: Mapping[str, Any], rows: Sequence[Row], flags: Sequence[str]) -> list[str]:
+def conditions(
+    result: Mapping[str, Any], rows: Sequence[RunRow], flags: Sequence[str]
+) -> list[str]:
     """Return the sentences below the table: what the numbers mean, what a pair is, which test
     was made.
     """
-    facts = {
-        key: "/".join(sorted({str(r[key]) for r in rows}))
-        for key in ("part", "averaging", "protocol", "unit")
-    }
-    parts = sorted(
-        {r["split"].partition(", ")[0] for r in rows}
-    )  # the rest, order and seed, is in the cells
+    part, averaging, protocol, unit = shared(rows, "part", "averaging", "protocol", "unit")
+    # the rest, order and seed, is in the cells
+    parts = sorted({r.split.partition(", ")[0] for r in rows})
     lines = [
-        f"Per cent on the {facts['part']} part; {facts['averaging']} accuracy; {facts['protocol']} "
-        f"protocol; one task-ID decision per {facts['unit']}.",
+        f"Per cent on the {part} part; {averaging} accuracy; {protocol} protocol; "
+        f"one task-ID decision per {unit}.",
         _scope_line(result),
     ]
-    if any(r["task_id_kind"] == "inferred" for r in rows):
+    if any(r.task_id_kind == "inferred" for r in rows):
         lines.append(
             "Every query graph holds one task's nodes, which is what makes a graph-level task ID "
             "easy."
@@ -385,8 +385,8 @@ def _flags(found: Found) -> list[str]:
     every = {cell for cell, _ in found}
     held: dict[str, dict[Cell, None]] = {}
     for cell, row in found:
-        for flag in row["flags"]:
-            held.setdefault(f"{row['dataset']}: {flag}", {})[cell] = None
+        for flag in row.flags:
+            held.setdefault(f"{row.dataset}: {flag}", {})[cell] = None
     return sorted(
         flag + ("" if len(cells) == len(every) else f" ({'; '.join(c.label for c in cells)})")
         for flag, cells in held.items()
@@ -421,15 +421,20 @@ def _range(low: float | None, high: float | None, decimals: int) -> str:
 def markdown(result: Mapping[str, Any], decimals: int) -> str:
     """Return the comparison as Markdown: verdicts, conditions, AA by scope, every comparison."""
     rows = [m for d in result["datasets"] for m in d["methods"]]
-    out = ["# taamctl compare", "", *_table(COLUMNS, [cells(row, decimals) for row in rows]), ""]
+    out = [
+        "# taamctl compare",
+        "",
+        *markdown_rows(COLUMNS, [cells(row, decimals) for row in rows]),
+        "",
+    ]
     if overall := overall_cells(result):
-        out += [*_table(("method", "mean rank", "blocks"), overall), ""]
+        out += [*markdown_rows(("method", "mean rank", "blocks"), overall), ""]
     out += [f"- {condition}" for condition in result["conditions"]]
     out += [
         "",
         "## AA by logit scope",
         "",
-        *_table(
+        *markdown_rows(
             ("dataset", "method", *SCOPES),
             [
                 (
@@ -444,7 +449,7 @@ def markdown(result: Mapping[str, Any], decimals: int) -> str:
         "",
         "## All comparisons",
         "",
-        *_table(
+        *markdown_rows(
             ("dataset", "first", "second", "first minus second", "pairs", "p", "p (Holm)"),
             [
                 (
@@ -481,29 +486,12 @@ def overall_cells(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [(row["method"], f"{row['mean_rank']:.2f}", str(row["blocks"])) for row in rows]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]
-
-
 def comma_separated(result: Mapping[str, Any]) -> str:
     """Return one CSV line per (data set, method), accuracies and differences as unrounded
     fractions.
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(FIELDS)
-    for row in (m for d in result["datasets"] for m in d["methods"]):
-        writer.writerow(
-            [
-                "" if row[f] is None else repr(row[f]) if isinstance(row[f], float) else row[f]
-                for f in FIELDS
-            ]
-        )
-    return buffer.getvalue()
+    rows = (m for d in result["datasets"] for m in d["methods"])
+    return csv_text(FIELDS, [[row[name] for name in FIELDS] for row in rows])
 
 
 def write(folder: Path, result: Mapping[str, Any], decimals: int) -> Path:

@@ -4,18 +4,18 @@ picture shows and its CSV holds.
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from taamctl.report.collect import mean_std
+from taamctl.evaluation.routing import ROUTINGS
+from taamctl.report.render import shared
+from taamctl.report.rows import Condition, RunRow, SeedsRow, mean_std
+from taamctl.report.tables import csv_text
 
-Row = Mapping[str, Any]
-PROFILES, METRICS = ("amp", "ls"), ("cosine", "euclid")
+Record = dict[str, Any]  # one line of a table, by column
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,19 @@ class Evidence:
             out.
     """
 
-    rows: Sequence[Row]
-    runs: Mapping[str, Row]
+    rows: Sequence[SeedsRow]
+    runs: Mapping[str, RunRow]
     seconds: Mapping[str, float]
 
     @property
     def dataset(self) -> str:
         """The data set's name."""
-        return str(self.rows[0]["dataset"])
+        return self.rows[0].dataset
 
     @property
     def num_tasks(self) -> int:
         """The largest number of tasks of any row."""
-        return max(len(row["matrix"]) for row in self.rows)
+        return max(len(row.matrix) for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,13 @@ class Table:
     """Named columns and lines of plain values; None where there is no value."""
 
     columns: tuple[str, ...]
-    lines: tuple[tuple[Any, ...], ...]
+    lines: tuple[tuple[object, ...], ...]
 
     def csv(self) -> str:
         """Return the table as CSV, numbers unrounded."""
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(
-            [repr(v) if isinstance(v, float) else v for v in line] for line in self.lines
-        )
-        return buffer.getvalue()
+        return csv_text(self.columns, self.lines)
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Record]:
         """Return the lines as mappings from column name to value."""
         return [dict(zip(self.columns, line, strict=True)) for line in self.lines]
 
@@ -83,28 +77,23 @@ class Kind:
     timed: bool = False
 
 
-def labels(rows: Sequence[Row]) -> list[str]:
+def labels(rows: Sequence[Condition]) -> list[str]:
     """Return one name per row: title and profile, and what else tells rows of that name apart
     (scope, routing, a number).
     """
-
-    def name(row: Row) -> str:
-        return printable(
-            f"{row['title']} ({row['profile']})" if row["profile"] else str(row["title"])
-        )
-
-    out = [name(row) for row in rows]
-    if len({row["scope"] for row in rows}) > 1:
-        out = [f"{label}, {row['scope']}" for label, row in zip(out, rows, strict=True)]
-    for more in ("method", "task_id"):
+    out = [row.title + (f" ({row.profile})" if row.profile else "") for row in rows]
+    if len({row.scope for row in rows}) > 1:
+        out = [f"{label}, {row.scope}" for label, row in zip(out, rows, strict=True)]
+    for more in ([row.method for row in rows], [row.task_id for row in rows]):
         found: dict[str, set[str]] = {}
-        for label, row in zip(out, rows, strict=True):
-            found.setdefault(label, set()).add(row[more])
-        out = [
-            f"{label}, {printable(row[more])}" if len(found[label]) > 1 else label
-            for label, row in zip(out, rows, strict=True)
-        ]
-    often, seen = Counter(out), Counter[str]()
+        for label, value in zip(out, more, strict=True):
+            found.setdefault(label, set()).add(value)
+        for i, label in enumerate(out):
+            if len(found[label]) > 1:
+                out[i] = f"{label}, {more[i]}"
+    out = [printable(label) for label in out]
+    often = Counter(out)
+    seen = Counter[str]()
     for i, label in enumerate(out):
         if often[label] > 1:
             seen[label] += 1
@@ -117,25 +106,22 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def protocol(rows: Sequence[Row]) -> str:
+def conditions(rows: Sequence[SeedsRow]) -> str:
     """Return the conditions that the numbers of these rows were measured under."""
-    facts = {
-        key: "/".join(sorted({str(r[key]) for r in rows}))
-        for key in ("averaging", "protocol", "unit", "part", "split", "scope")
-    }
-    seeds = sorted({tuple(r["seeds"]) for r in rows})
-    over = "; ".join(",".join(map(str, s)) for s in seeds[:4]) + ("; …" if len(seeds) > 4 else "")
+    averaging, protocol, unit = shared(rows, "averaging", "protocol", "unit")
+    part, split, scope = shared(rows, "part", "split", "scope")
+    seeds = sorted({tuple(row.seeds) for row in rows})
+    over = "; ".join(",".join(map(str, s)) for s in seeds[:4]) + "; …" * (len(seeds) > 4)
     return (
-        f"Conditions: {facts['averaging']} accuracy, {facts['protocol']} protocol, one task-ID "
-        f"decision per {facts['unit']}, {facts['part']} part, logit scope {facts['scope']}; split "
-        f"{facts['split']}; mean over seeds {over}."
+        f"Conditions: {averaging} accuracy, {protocol} protocol, one task-ID decision per {unit}, "
+        f"{part} part, logit scope {scope}; split {split}; mean over seeds {over}."
     )
 
 
 def caption(kind: str, evidence: Evidence) -> str:
     """Return a figure's caption: what it shows, how to read it, and the protocol."""
     what = KINDS[kind]
-    return printable(f"{evidence.dataset}: {what.title}. {what.note} {protocol(evidence.rows)}")
+    return printable(f"{evidence.dataset}: {what.title}. {what.note} {conditions(evidence.rows)}")
 
 
 def matrices(evidence: Evidence) -> Table:
@@ -145,7 +131,7 @@ def matrices(evidence: Evidence) -> Table:
     lines = [
         (*_who(row, label), stage + 1, task + 1, value)
         for row, label in _named(evidence)
-        for stage, values in enumerate(row["matrix"])
+        for stage, values in enumerate(row.matrix)
         for task, value in enumerate(values)
         if task <= stage
     ]
@@ -159,7 +145,7 @@ def curves(evidence: Evidence) -> Table:
     lines = []
     for row, label in _named(evidence):
         for stage, values in enumerate(
-            zip(*(run["aa_curve"] for run in _members(row, evidence)), strict=True)
+            zip(*(run.aa_curve for run in _members(row, evidence)), strict=True)
         ):
             lines.append((*_who(row, label), stage + 1, *mean_std(list(values))))
     return Table((*_WHO, "stage", "aa", "aa_std"), tuple(lines))
@@ -171,7 +157,7 @@ def first_task(evidence: Evidence) -> Table:
     """
     lines = []
     for row, label in _named(evidence):
-        ends = [run["matrix"][-1] for run in _members(row, evidence)]
+        ends = [run.matrix[-1] for run in _members(row, evidence)]
         lines.append(
             (
                 *_who(row, label),
@@ -188,27 +174,31 @@ def task_ids(evidence: Evidence) -> Table:
     """Return task-ID accuracy per task profile and metric: of the rows that were routed so, else
     of the profiles alone.
     """
-    alone: Mapping[str, float | None] = next(
-        (row["task_id_grid"] for row in evidence.rows if row.get("task_id_grid")), {}
-    )
+    grids = (row.task_id_grid for row in evidence.rows if row.task_id_grid)
+    alone = next(grids, {})
     routed: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for row, label in _named(evidence):
-        if row["task_id_kind"] == "inferred" and row["task_id_accuracy"] is not None:
-            profile, _, metric = row["task_id"].partition("/")
-            routed.setdefault((profile, metric), []).append((row["task_id_accuracy"], label))
-    profiles = [*PROFILES, *sorted({p for p, _ in routed} - set(PROFILES))]
-    metrics = [*METRICS, *sorted({m for _, m in routed} - set(METRICS))]
-    lines: list[tuple[Any, ...]] = []
+        if row.task_id_kind == "inferred" and row.task_id_accuracy is not None:
+            profile, _, metric = row.task_id.partition("/")
+            routed.setdefault((profile, metric), []).append((row.task_id_accuracy, label))
+    known = [name.split("/") for name in ROUTINGS]
+    profiles = dict.fromkeys([profile for profile, _ in known] + sorted(p for p, _ in routed))
+    metrics = dict.fromkeys([metric for _, metric in known] + sorted(m for _, m in routed))
+    lines: list[tuple[object, ...]] = []
     for profile, metric in itertools.product(profiles, metrics):
         found = routed.get((profile, metric), [])
+        values = [value for value, _ in found]
         without = alone.get(f"{profile}/{metric}")
-        values = [value for value, _ in found] or ([] if without is None else [without])
+        if not values and without is not None:
+            values = [without]
         lines.append(
             (
                 profile,
                 metric,
                 len(found),
-                *((mean_std(list(values))[0], min(values), max(values)) if values else (None,) * 3),
+                mean_std(values)[0],
+                min(values, default=None),
+                max(values, default=None),
                 "; ".join(label for _, label in found),
             )
         )
@@ -224,8 +214,8 @@ def times(evidence: Evidence) -> Table:
     """
     lines = []
     for row, label in _named(evidence):
-        spent = mean_std([evidence.seconds.get(digest) for digest in row["sha256"]])
-        lines.append((*_who(row, label), *spent, row["aa"], row["aa_std"]))
+        spent = mean_std([evidence.seconds.get(digest) for digest in row.sha256])
+        lines.append((*_who(row, label), *spent, row.aa, row.aa_std))
     return Table((*_WHO, "train_seconds", "train_seconds_std", "aa", "aa_std"), tuple(lines))
 
 
@@ -234,10 +224,10 @@ def memory(evidence: Evidence) -> Table:
     lines = [
         (
             *_who(row, label),
-            row["parameters"]["extra_paper"],
-            row["parameters"]["extra_full"],
-            row["aa"],
-            row["aa_std"],
+            row.parameters.extra_paper,
+            row.parameters.extra_full,
+            row.aa,
+            row.aa_std,
         )
         for row, label in _named(evidence)
     ]
@@ -250,13 +240,14 @@ def growth(evidence: Evidence) -> Table:
     """
     lines = []
     for row, label in _named(evidence):
-        total, tasks = row["parameters"], len(row["matrix"])
+        total = row.parameters
+        tasks = len(row.matrix)
         lines += [
             (
                 *_who(row, label),
                 task,
-                total["extra_paper"] * task / tasks,
-                total["extra_full"] * task / tasks,
+                total.extra_paper * task / tasks,
+                total.extra_full * task / tasks,
                 "yes" if task == tasks else "no",
             )
             for task in range(1, tasks + 1)
@@ -321,13 +312,13 @@ def files(dataset: str) -> list[str]:
 _WHO = ("method", "profile", "scope", "task_id", "label", "seeds")
 
 
-def _named(evidence: Evidence) -> Iterable[tuple[Row, str]]:
+def _named(evidence: Evidence) -> Iterable[tuple[SeedsRow, str]]:
     return zip(evidence.rows, labels(evidence.rows), strict=True)
 
 
-def _who(row: Row, label: str) -> tuple[Any, ...]:
-    return row["method"], row["profile"], row["scope"], row["task_id"], label, len(row["seeds"])
+def _who(row: SeedsRow, label: str) -> tuple[object, ...]:
+    return row.method, row.profile, row.scope, row.task_id, label, len(row.seeds)
 
 
-def _members(row: Row, evidence: Evidence) -> list[Row]:
-    return [evidence.runs[digest] for digest in row["sha256"]]
+def _members(row: SeedsRow, evidence: Evidence) -> list[RunRow]:
+    return [evidence.runs[digest] for digest in row.sha256]

@@ -7,52 +7,37 @@ data set.
 
 from __future__ import annotations
 
-import io
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from taamctl.core.types import Array
 from taamctl.report import figure_data
-from taamctl.report.figure_data import Evidence, Row, Table
+from taamctl.report.figure_data import Evidence, Record, Table
+from taamctl.report.pictures import (
+    COLOURS,
+    FONT,
+    GREY,
+    LINES,
+    MARKERS,
+    Picture,
+    blank,
+    saved,
+    settings,
+)
+from taamctl.report.rows import RunRow, SeedsRow
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
-LINES = ("-", "--", "-.", ":")
-GREY = "#e6e6e6"
-FONT = 8.0
-
-
-@dataclass(frozen=True)
-class Picture:
-    """One figure: its kind and data set, its bytes as PNG and SVG, its numbers as CSV, and its
-    caption.
-    """
-
-    kind: str
-    dataset: str
-    title: str
-    caption: str
-    timed: bool
-    png: bytes
-    svg: bytes
-    csv: str
-
-    def files(self) -> dict[str, bytes]:
-        """Return file name -> bytes."""
-        made = {"png": self.png, "svg": self.svg, "csv": self.csv.encode()}
-        return {f"{self.kind}-{self.dataset}.{suffix}": data for suffix, data in made.items()}
 
 
 def draw_all(
-    rows: Sequence[Row], runs: Sequence[Row], seconds: Mapping[str, float]
+    rows: Sequence[SeedsRow], runs: Sequence[RunRow], seconds: Mapping[str, float]
 ) -> list[Picture]:
     """Draw every figure of every data set.
 
@@ -61,10 +46,10 @@ def draw_all(
         runs: the single runs behind them.
         seconds: wall seconds of training by a run's sha256, where they are known.
     """
-    known = {run["sha256"]: run for run in runs}
+    known = {run.sha256: run for run in runs}
     return [
-        draw(kind, Evidence([row for row in rows if row["dataset"] == dataset], known, seconds))
-        for dataset in sorted({row["dataset"] for row in rows})
+        draw(kind, Evidence([row for row in rows if row.dataset == dataset], known, seconds))
+        for dataset in sorted({row.dataset for row in rows})
         for kind in figure_data.KINDS
     ]
 
@@ -91,72 +76,23 @@ def draw(kind: str, evidence: Evidence) -> Picture:
     return Picture(kind, evidence.dataset, what.title, caption, what.timed, png, svg, table.csv())
 
 
-@contextmanager
-def settings(salt: str) -> Iterator[None]:
-    """Draw with matplotlib's own defaults, whatever the user's settings: names are never read as
-    formulas, SVG ids do not vary.
-    """
-    import matplotlib
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(
-            {
-                "text.parse_math": False,
-                "svg.hashsalt": salt,
-                "font.size": FONT,
-                "axes.spines.top": False,
-                "axes.spines.right": False,
-                "axes.grid": True,
-                "grid.color": GREY,
-                "axes.axisbelow": True,
-                "legend.frameon": False,
-            }
-        )
-        yield
-
-
-def saved(figure: Figure, form: str) -> bytes:
-    """Return a figure as `png` or `svg`, without a time or a version."""
-    buffer = io.BytesIO()
-    metadata = {"Software": None} if form == "png" else {"Date": None, "Creator": None}
-    figure.savefig(buffer, dpi=120, format=form, metadata=metadata)
-    return buffer.getvalue()
-
-
-def blank(
-    width: float, height: float, lines: int = 1, columns: int = 1, *, share: bool = False
-) -> tuple[Figure, Any]:
-    """Return an empty figure of the given inches and its axes, [lines, columns]."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(lines, columns, squeeze=False, sharey=share)
-
-
 def _matrices(table: Table, evidence: Evidence) -> Figure:
     import matplotlib
 
-    rows, tasks = evidence.rows, evidence.num_tasks
-    columns = min(len(rows), 3 if len(rows) <= 6 else 4 if len(rows) <= 12 else 5)
-    lines, side = -(-len(rows) // columns), 3.4 if len(rows) <= 6 else 2.5
+    rows = evidence.rows
+    columns = min(len(rows), _columns(len(rows)))
+    lines = math.ceil(len(rows) / columns)
+    side = 3.4 if len(rows) <= 6 else 2.5
     figure, axes = blank(
         max(side * columns + 0.9, 5.0), (side + 0.15) * lines + 0.7, lines, columns
     )
     colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
-    values = {(r["label"], r["stage"], r["task"]): r["accuracy"] for r in table.records()}
-    image = None
     for axis, row, label in zip(axes.flat, rows, figure_data.labels(rows), strict=False):
-        own = range(1, len(row["matrix"]) + 1)
-        matrix = np.array(
-            [
-                [np.nan if (v := values.get((label, t, j))) is None else 100 * v for j in own]
-                for t in own
-            ]
-        )
+        matrix = 100 * np.array(row.matrix, np.float64)  # None becomes NaN
+        matrix[np.triu_indices(len(matrix), 1)] = np.nan
         image = axis.imshow(np.ma.masked_invalid(matrix), vmin=0, vmax=100, cmap=colours)
-        aa = "no value" if row["aa"] is None else f"AA {100 * row['aa']:.1f} %"
-        name = label if f", {row['scope']}" in label else f"{label}, {row['scope']}"
+        aa = "no value" if row.aa is None else f"AA {100 * row.aa:.1f} %"
+        name = label if f", {row.scope}" in label else f"{label}, {row.scope}"
         axis.set_title(f"{textwrap.fill(name, int(13 * side))}\n{aa}", fontsize=FONT - 0.5)
         _ticks(axis, matrix, side)
     for axis in list(axes.flat)[len(rows) :]:
@@ -165,14 +101,21 @@ def _matrices(table: Table, evidence: Evidence) -> Figure:
         axis.set_ylabel("after stage", fontsize=FONT)
     for column in range(columns):
         axes[(len(rows) - 1 - column) // columns, column].set_xlabel("task", fontsize=FONT)
-    if image is not None and tasks:
-        figure.colorbar(
-            image, ax=axes, shrink=min(0.8, 3.0 / lines), aspect=30, label="accuracy, %"
-        ).outline.set_visible(False)
+    bar = figure.colorbar(
+        image, ax=axes, shrink=min(0.8, 3.0 / lines), aspect=30, label="accuracy, %"
+    )
+    bar.outline.set_visible(False)
     return figure
 
 
-def _ticks(axis: Any, matrix: np.ndarray[Any, Any], side: float) -> None:
+def _columns(panels: int) -> int:
+    """Return the most panels side by side."""
+    if panels <= 6:
+        return 3
+    return 4 if panels <= 12 else 5
+
+
+def _ticks(axis: Axes, matrix: Array, side: float) -> None:
     """Number the tasks of a heat map, and write the values where they fit.
 
     `side`: inches of the panel.
@@ -235,37 +178,19 @@ def _task_ids(table: Table, evidence: Evidence) -> Figure:
     import matplotlib
 
     cells = {(r["profile"], r["metric"]): r for r in table.records()}
-    profiles, metrics = (
-        list(dict.fromkeys(p for p, _ in cells)),
-        list(dict.fromkeys(m for _, m in cells)),
-    )
+    profiles = list(dict.fromkeys(profile for profile, _ in cells))
+    metrics = list(dict.fromkeys(metric for _, metric in cells))
     figure, axes = blank(1.7 * len(metrics) + 2.0, 1.1 * len(profiles) + 0.8)
     axis = axes[0, 0]
-    values = np.array(
-        [
-            [np.nan if (v := cells[p, m]["task_id_accuracy"]) is None else 100 * v for m in metrics]
-            for p in profiles
-        ]
-    )
+    shape = (len(profiles), len(metrics))
+    values = _percent(list(cells.values()), "task_id_accuracy").reshape(shape)
     colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
     image = axis.imshow(np.ma.masked_invalid(values), vmin=0, vmax=100, cmap=colours, aspect="auto")
-    for (i, p), (j, m) in ((a, b) for a in enumerate(profiles) for b in enumerate(metrics)):
-        cell = cells[p, m]
-        text = "not run"
-        if cell["task_id_accuracy"] is not None:
-            spread = (
-                ""
-                if cell["lowest"] == cell["highest"]
-                else f"\n{100 * cell['lowest']:.1f} to {100 * cell['highest']:.1f}"
-            )
-            rows = (
-                f"{cell['rows']} row{'s' if cell['rows'] > 1 else ''}" if cell["rows"] else "no row"
-            )
-            text = f"{values[i, j]:.1f} %{spread}\n{rows}"
+    for (i, j), cell in zip(np.ndindex(shape), cells.values(), strict=True):
         axis.text(
             j,
             i,
-            text,
+            _cell_text(cell),
             ha="center",
             va="center",
             fontsize=FONT,
@@ -278,6 +203,17 @@ def _task_ids(table: Table, evidence: Evidence) -> Figure:
     axis.grid(visible=False)
     figure.colorbar(image, ax=axis, label="task-ID accuracy, %").outline.set_visible(False)
     return figure
+
+
+def _cell_text(cell: Record) -> str:
+    """Return the mean, the range where there is one, and how many rows stand behind them."""
+    if cell["task_id_accuracy"] is None:
+        return "not run"
+    spread = ""
+    if cell["lowest"] != cell["highest"]:
+        spread = f"\n{100 * cell['lowest']:.1f} to {100 * cell['highest']:.1f}"
+    rows = {0: "no row", 1: "1 row"}.get(cell["rows"], f"{cell['rows']} rows")
+    return f"{100 * cell['task_id_accuracy']:.1f} %{spread}\n{rows}"
 
 
 def _times(table: Table, evidence: Evidence) -> Figure:
@@ -345,7 +281,7 @@ _DRAW = {
 }
 
 
-def _beside(evidence: Evidence, columns: int = 1) -> tuple[Figure, Any]:
+def _beside(evidence: Evidence, columns: int = 1) -> tuple[Figure, Array]:
     """Return panels with room for a legend at their right that is as high as it has rows."""
     longest = max(len(label) for label in figure_data.labels(evidence.rows))
     width, height = (
@@ -378,7 +314,7 @@ def _legend(figure: Figure, evidence: Evidence, *, lines: bool = False) -> Figur
     return figure
 
 
-def _style(index: int) -> dict[str, Any]:
+def _style(index: int) -> dict[str, str | float]:
     colour = COLOURS[index % len(COLOURS)]
     return {
         "color": colour,
@@ -389,7 +325,7 @@ def _style(index: int) -> dict[str, Any]:
     }
 
 
-def _line(index: int) -> dict[str, Any]:
+def _line(index: int) -> dict[str, str | float]:
     return {
         **_style(index),
         "linestyle": LINES[index // len(COLOURS) % len(LINES)],
@@ -397,7 +333,7 @@ def _line(index: int) -> dict[str, Any]:
     }
 
 
-def _points(axis: Any, table: Table, x: tuple[str, float], y: tuple[str, float]) -> None:
+def _points(axis: Axes, table: Table, x: tuple[str, float], y: tuple[str, float]) -> None:
     """Draw one point per line of the table, with bars where there are several seeds; each of x
     and y is (column, factor).
     """
@@ -420,11 +356,11 @@ def _points(axis: Any, table: Table, x: tuple[str, float], y: tuple[str, float])
         )
 
 
-def _percent(records: Sequence[dict[str, Any]], column: str) -> np.ndarray[Any, Any]:
+def _percent(records: Sequence[Record], column: str) -> Array:
     return np.array([np.nan if r[column] is None else 100 * r[column] for r in records])
 
 
-def _accuracy(axis: Any, table: Table, columns: Sequence[str], label: str) -> None:
+def _accuracy(axis: Axis, table: Table, columns: Sequence[str], label: str) -> None:
     """Scale an axis in per cent: from 0, or from the ten below the lowest value where that is
     far up.
     """
@@ -443,36 +379,40 @@ def _accuracy(axis: Any, table: Table, columns: Sequence[str], label: str) -> No
     axis.set_label_text(label)
 
 
-def _tasks(axis: Any, tasks: int) -> None:
+def _tasks(axis: Axes, tasks: int) -> None:
     axis.set_xticks(range(1, tasks + 1, max(1, -(-tasks // 10))))
     axis.set_xlim(0.8, tasks + 0.2)
     axis.set_xlabel("after task")
 
 
-def _stretch(axis: Any, values: Sequence[float]) -> None:
+def _stretch(axis: Axis, values: Sequence[float]) -> None:
     """Give an axis logarithmic steps, with room for zero where there is one, and numbers that
     read without an exponent.
     """
     positive = [v for v in values if v > 0]
     if not positive:
         return
-    low, high = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive) * 1.05))
-    zero = min(values) <= 0
-    side = axis.axis_name
-    if zero:
-        getattr(axis.axes, f"set_{side}scale")("symlog", linthresh=10.0**low, linscale=0.5)
+    low = math.floor(math.log10(min(positive)))
+    high = math.ceil(math.log10(max(positive) * 1.05))
+    set_scale = getattr(axis.axes, f"set_{axis.axis_name}scale")
+    set_limits = getattr(axis.axes, f"set_{axis.axis_name}lim")
+    ticks = _steps(low, high)
+    if min(values) <= 0:
+        set_scale("symlog", linthresh=10.0**low, linscale=0.5)
+        set_limits(-0.15 * 10.0**low, 10.0**high * 1.25)
+        ticks = [0.0, *ticks]
     else:
-        getattr(axis.axes, f"set_{side}scale")("log")
+        set_scale("log")
+        set_limits(10.0**low / 1.25, 10.0**high * 1.25)
+    axis.set_ticks(ticks, [_short(tick) for tick in ticks])
+    axis.set_ticks([], minor=True)
+
+
+def _steps(low: int, high: int) -> list[float]:
+    """Return at most about eight round numbers from 10^low to 10^high."""
     steps = (1, 2, 5) if high - low <= 2 else (1,)
     ticks = [s * 10.0**e for e in range(low, high + 1) for s in steps if s * 10.0**e <= 10.0**high]
-    if len(ticks) > 8:
-        ticks = ticks[::2]
-    axis.set_ticks(
-        [0.0, *ticks] if zero else ticks, [_short(t) for t in ([0.0, *ticks] if zero else ticks)]
-    )
-    axis.set_ticks([], minor=True)
-    bounds = (-0.15 * 10.0**low if zero else 10.0**low / 1.25, 10.0**high * 1.25)
-    getattr(axis.axes, f"set_{side}lim")(*bounds)
+    return ticks[::2] if len(ticks) > 8 else ticks
 
 
 def _short(value: float) -> str:

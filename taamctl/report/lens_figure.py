@@ -4,12 +4,15 @@ decision is made for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from taamctl.report import figures, lens_table
+from taamctl.report import lens_table, pictures
+from taamctl.report.lens_table import LensRow
 
-Row = Mapping[str, Any]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 KIND = "lens"
 ROUTERS = {
     "amp": "--",
@@ -22,11 +25,9 @@ def names(dataset: str) -> list[str]:
     return [f"{KIND}-{dataset}.{suffix}" for suffix in ("csv", "png", "svg")]
 
 
-def draw(dataset: str, found: Sequence[Row]) -> figures.Picture:
+def draw(dataset: str, found: Sequence[LensRow]) -> pictures.Picture:
     """Draw AA against B, one panel per protocol; methods without task IDs are level lines."""
-    mine = [
-        r for r in found if r["dataset"] == dataset and r["part"] == "test" and r["mode"] == "hard"
-    ]
+    mine = [r for r in found if r.dataset == dataset and r.part == "test" and r.mode == "hard"]
     title = "accuracy against the nodes that share one task-ID decision"
     caption = (
         f"{dataset}: AA (per cent, class-balanced, test part, own logit scope, after the last "
@@ -34,37 +35,26 @@ def draw(dataset: str, found: Sequence[Row]) -> figures.Picture:
         "dashed: AMP prototypes, dotted: no task ID. Left, every query graph holds one task's "
         "nodes; right, one graph holds all tasks'."
     )
-    with figures.settings(f"{KIND}-{dataset}"):
-        figure, axes = figures.blank(7.2, 3.4, 1, 2, share=True)
+    with pictures.settings(f"{KIND}-{dataset}"):
+        figure, axes = pictures.blank(7.2, 3.4, 1, 2, share=True)
         for at, protocol in enumerate(("grouped", "mixed")):
-            _panel(axes[0][at], [r for r in mine if r["protocol"] == protocol], at == 1)
-            axes[0][at].set_title(protocol, fontsize=figures.FONT)
+            _panel(axes[0][at], [r for r in mine if r.protocol == protocol], at == 1)
+            axes[0][at].set_title(protocol, fontsize=pictures.FONT)
         axes[0][0].set_ylabel("AA %")
-        figure.suptitle(f"{dataset}: {title}", fontsize=figures.FONT + 2)
-        png, svg = (figures.saved(figure, form) for form in ("png", "svg"))
-    numbers = lens_table.comma_separated([r for r in found if r["dataset"] == dataset])
-    return figures.Picture(KIND, dataset, title, caption, False, png, svg, numbers)
+        figure.suptitle(f"{dataset}: {title}", fontsize=pictures.FONT + 2)
+        png, svg = (pictures.saved(figure, form) for form in ("png", "svg"))
+    numbers = lens_table.comma_separated([r for r in found if r.dataset == dataset])
+    return pictures.Picture(KIND, dataset, title, caption, False, png, svg, numbers)
 
 
-def _panel(axis: Any, found: Sequence[Row], legend: bool) -> None:
-    methods = list(dict.fromkeys((r["method"], r["profile"]) for r in found))
-    for i, (method, profile) in enumerate(methods):
-        colour, marker = (
-            figures.COLOURS[i % len(figures.COLOURS)],
-            figures.MARKERS[i % len(figures.MARKERS)],
-        )
-        own = [
-            r
-            for r in found
-            if (r["method"], r["profile"]) == (method, profile) and r["aa"] is not None
-        ]
-        name = f"{method} ({profile})" if profile else method
+def _panel(axis: Axes, found: Sequence[LensRow], legend: bool) -> None:
+    names = list(dict.fromkeys((r.method, r.profile) for r in found))
+    for i, which in enumerate(names):
+        colour = pictures.COLOURS[i % len(pictures.COLOURS)]
+        marker = pictures.MARKERS[i % len(pictures.MARKERS)]
+        own = [r for r in found if (r.method, r.profile) == which]
         for router, style in ROUTERS.items():
-            line = sorted(
-                (1 if r["unit"] == "node" else r["size"], 100 * r["aa"])
-                for r in own
-                if r["router"] == router and r["unit"] in ("node", "batch")
-            )
+            line = sorted(_points(own, router))
             if line:
                 axis.plot(
                     *zip(*line, strict=True),
@@ -73,15 +63,23 @@ def _panel(axis: Any, found: Sequence[Row], legend: bool) -> None:
                     marker=marker,
                     markersize=3,
                     linewidth=1,
-                    label=f"{name}, {router}",
+                    label=f"{own[0].name}, {router}",
                 )
         for r in own:
-            if r["router"] in lens_table.UNROUTED:
-                axis.axhline(100 * r["aa"], linestyle=":", color=colour, linewidth=1.2, label=name)
+            if r.router in lens_table.UNROUTED and r.aa is not None:
+                axis.axhline(100 * r.aa, linestyle=":", color=colour, linewidth=1.2, label=r.name)
     axis.set_xscale("log")
-    sizes = sorted({1, *(r["size"] for r in found if r["unit"] == "batch")})
+    sizes = sorted({1, *(r.size for r in found if r.unit == "batch")})
     axis.set_xticks(sizes, labels=[str(b) for b in sizes])
     axis.minorticks_off()
     axis.set_xlabel("B, nodes per decision")
     if legend:
-        axis.legend(fontsize=figures.FONT - 2, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axis.legend(fontsize=pictures.FONT - 2, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _points(own: Sequence[LensRow], router: str) -> Iterator[tuple[int, float]]:
+    """Yield nodes per decision and AA in per cent."""
+    for row in own:
+        if row.router == router and row.unit in ("node", "batch") and row.aa is not None:
+            nodes = 1 if row.unit == "node" else row.size
+            yield nodes, 100 * row.aa

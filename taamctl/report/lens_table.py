@@ -4,39 +4,26 @@ seeds, as tables.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from taamctl.core.errors import TaamctlError
-from taamctl.report.collect import mean_std
+from taamctl.evaluation.record import Number
+from taamctl.report.collect import run_id
+from taamctl.report.rows import mean_std, without_seed
+from taamctl.report.tables import csv_text, markdown_rows
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
 
-Row = Mapping[str, Any]
 NAME = "lens.json"
 BEHIND = ("split", "precompute", "train")  # the stages that a lens file is made from
-SAME = (
-    "dataset",
-    "method",
-    "title",
-    "profile",
-    "scope",
-    "memory_words",
-    "averaging",
-    "protocol",
-    "part",
-    "router",
-    "mode",
-    "unit",
-    "size",
-)
-METRICS = ("aa", "aa_micro", "task_id_accuracy")
 UNROUTED = ("none", "given")
 NOTES = (
     "AA in per cent on the test part after the last task, class-balanced, in the method's own "
@@ -57,6 +44,75 @@ NOTES = (
 )
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What one cell of the lens was measured for; `settings` is a digest of all parameters."""
+
+    dataset: str
+    method: str
+    title: str
+    profile: str
+    scope: str
+    memory_words: int
+    averaging: str
+    protocol: str
+    part: str
+    router: str
+    mode: str
+    unit: str
+    size: int
+    settings: str
+
+    @property
+    def name(self) -> str:
+        """The method, with its reading where it has several."""
+        return f"{self.method} ({self.profile})" if self.profile else self.method
+
+
+@dataclass(frozen=True)
+class LensRow(Setting):
+    """One cell over seeds: means and population standard deviations, as fractions."""
+
+    seeds: list[int]
+    aa: Number
+    aa_std: Number
+    aa_micro: Number
+    aa_micro_std: Number
+    task_id_accuracy: Number
+    task_id_accuracy_std: Number
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One cell of a lens file."""
+
+    protocol: str
+    part: str
+    router: str
+    mode: str
+    unit: str
+    size: int
+    aa: Number
+    aa_micro: Number
+    task_id_accuracy: Number
+
+
+@dataclass(frozen=True)
+class _File:
+    """A lens file: the cells of one run."""
+
+    dataset: str
+    method: str
+    seed: int
+    title: str
+    profile: str
+    scope: str
+    memory_words: int
+    averaging: str
+    settings: dict[str, Any]
+    cells: list[_Cell]
+
+
 def files(evaluations: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """Return the lens files of the very models that were evaluated, and of every other one what is
     to be said.
@@ -69,16 +125,16 @@ def files(evaluations: Sequence[Path]) -> tuple[list[Path], list[str]]:
         path = evaluation.with_name(NAME)
         if not path.is_file():
             continue
-        dataset, method, seed = evaluation.parts[-4], evaluation.parts[-3], evaluation.parts[-2]
-        layout, number = Layout(evaluation.parents[4]), seed.removeprefix("seed-")
-        if _is_present(path, layout, (dataset, method, int(number))):
+        run = run_id(evaluation)
+        layout = Layout(evaluation.parents[4])
+        if _is_present(path, layout, run):
             shown.append(path)
             continue
         where = "" if layout.root == Path("outputs") else f" --outputs {layout.root}"
         left_out.append(
-            f"the lens of {dataset} {method} seed {number} is not known to be of the present model "
-            f"and is left out; renew it with: taamctl eval --lens --dataset {dataset} --method "
-            f"{method} --seed {number}{where}"
+            f"the lens of {run.dataset} {run.method} seed {run.seed} is not known to be of the "
+            "present model and is left out; renew it with: taamctl eval --lens --dataset "
+            f"{run.dataset} --method {run.method} --seed {run.seed}{where}"
         )
     return shown, left_out
 
@@ -124,80 +180,94 @@ def _record(path: Path) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Return one row per cell, metrics as mean and population standard deviation over seeds.
+def rows(paths: Sequence[Path]) -> list[LensRow]:
+    """Return one row per cell, over seeds.
 
     Raises:
         TaamctlError: a file that cannot be read.
     """
-    groups: dict[str, list[Row]] = {}
+    groups: dict[tuple[str, Setting], list[tuple[int, _Cell]]] = {}
     for path in paths:
-        made = atomic_files.read_json(path, "taamctl eval --lens")
-        try:
-            settings = json.dumps(
-                {
-                    **made["settings"],
-                    "train": {k: v for k, v in made["settings"]["train"].items() if k != "seed"},
-                },
-                sort_keys=True,
+        made = _read(path)
+        settings = json.dumps(without_seed(made.settings), sort_keys=True)
+        digest = hashlib.sha256(settings.encode()).hexdigest()[:8]
+        for cell in made.cells:
+            setting = Setting(
+                dataset=made.dataset,
+                method=made.method,
+                title=made.title,
+                profile=made.profile,
+                scope=made.scope,
+                memory_words=made.memory_words,
+                averaging=made.averaging,
+                protocol=cell.protocol,
+                part=cell.part,
+                router=cell.router,
+                mode=cell.mode,
+                unit=cell.unit,
+                size=cell.size,
+                settings=digest,
             )
-            for cell in made["cells"]:
-                whole = {
-                    **{k: v for k, v in made.items() if k not in ("cells", "settings")},
-                    **cell,
-                    "settings": _digest(settings),
-                }
-                groups.setdefault(json.dumps([settings, *(whole[k] for k in SAME)]), []).append(
-                    whole
-                )
-        except (KeyError, TypeError, AttributeError):
-            raise TaamctlError(
-                f"{path} is no lens file that this taamctl can read",
-                "make it again with: taamctl eval --lens --force",
-            ) from None
-    out = []
-    for members in groups.values():
-        row = {k: members[0][k] for k in (*SAME, "settings")} | {
-            "seeds": sorted(m["seed"] for m in members)
-        }
-        for name in METRICS:
-            row[name], row[f"{name}_std"] = mean_std([m[name] for m in members])
-        out.append(row)
-    return out
+            groups.setdefault((settings, setting), []).append((made.seed, cell))
+    return [_merged(setting, members) for (_, setting), members in groups.items()]
 
 
-def _digest(settings: str) -> str:
-    return hashlib.sha256(settings.encode()).hexdigest()[:8]
+def _read(path: Path) -> _File:
+    try:
+        made = msgspec.convert(atomic_files.read_json(path, "taamctl eval --lens"), _File)
+        without_seed(made.settings)
+    except (msgspec.ValidationError, KeyError, AttributeError):
+        raise TaamctlError(
+            f"{path} is no lens file that this taamctl can read",
+            "make it again with: taamctl eval --lens --force",
+        ) from None
+    return made
 
 
-def unit_names(found: Sequence[Row], most: int) -> list[tuple[str, int]]:
+def _merged(setting: Setting, members: Sequence[tuple[int, _Cell]]) -> LensRow:
+    cells = [cell for _, cell in members]
+    aa, aa_std = mean_std([cell.aa for cell in cells])
+    micro, micro_std = mean_std([cell.aa_micro for cell in cells])
+    right, right_std = mean_std([cell.task_id_accuracy for cell in cells])
+    return LensRow(
+        **asdict(setting),
+        seeds=sorted(seed for seed, _ in members),
+        aa=aa,
+        aa_std=aa_std,
+        aa_micro=micro,
+        aa_micro_std=micro_std,
+        task_id_accuracy=right,
+        task_id_accuracy_std=right_std,
+    )
+
+
+def unit_names(found: Sequence[LensRow], most: int) -> list[tuple[str, int]]:
     """Return the units of the rows, largest first, of the batches at most `most`, evenly chosen."""
-    batches = sorted({r["size"] for r in found if r["unit"] == "batch"}, reverse=True)
+    batches = sorted({r.size for r in found if r.unit == "batch"}, reverse=True)
     if len(batches) > most:
         batches = [batches[round(i * (len(batches) - 1) / max(1, most - 1))] for i in range(most)]
     return [("graph", 0), ("component", 0), *(("batch", b) for b in batches), ("node", 0)]
 
 
 def table(
-    found: Sequence[Row], decimals: int, most: int = 9
+    found: Sequence[LensRow], decimals: int, most: int = 9
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return column names and lines: one line per (data set, method, protocol, router, mode) of
     the test part, a column per unit.
     """
     units = unit_names(found, most)
-    lines: dict[tuple[Any, ...], dict[tuple[str, int], str]] = {}
+    lines: dict[tuple[str, ...], dict[tuple[str, int], str]] = {}
     settings: dict[tuple[str, str], set[str]] = {}
     for r in found:
-        settings.setdefault((r["dataset"], r["method"]), set()).add(r["settings"])
-    for r in (r for r in found if r["part"] == "test"):
-        name = f"{r['method']} ({r['profile']})" if r["profile"] else r["method"]
-        if len(settings[r["dataset"], r["method"]]) > 1:
-            name += f" [{r['settings']}]"
-        router = {"none": "–", "given": "given"}.get(
-            r["router"], r["router"] + ("" if r["mode"] == "hard" else f", {r['mode']}")
-        )
-        key = (r["dataset"], name, r["protocol"], router, f"{r['memory_words'] / 1e6:.2f}")
-        lines.setdefault(key, {})[r["unit"], r["size"]] = _cell(r, decimals)
+        settings.setdefault((r.dataset, r.method), set()).add(r.settings)
+    for r in found:
+        if r.part != "test":
+            continue
+        name = r.name
+        if len(settings[r.dataset, r.method]) > 1:
+            name += f" [{r.settings}]"
+        key = (r.dataset, name, r.protocol, _router(r), f"{r.memory_words / 1e6:.2f}")
+        lines.setdefault(key, {})[r.unit, r.size] = _cell(r, decimals)
     columns = (
         "dataset",
         "method",
@@ -211,54 +281,38 @@ def table(
     ]
 
 
-def _cell(row: Row, decimals: int) -> str:
-    spread = (
-        f" ± {100 * row['aa_std']:.{decimals}f}"
-        if len(row["seeds"]) > 1 and row["aa_std"] is not None
-        else ""
-    )
-    aa = "–" if row["aa"] is None else f"{100 * row['aa']:.{decimals}f}{spread}"
-    return (
-        aa
-        if row["task_id_accuracy"] is None
-        else f"{aa} ({100 * row['task_id_accuracy']:.{decimals}f})"
-    )
+def _router(row: LensRow) -> str:
+    if row.router == "none":
+        return "–"
+    if row.router == "given" or row.mode == "hard":
+        return row.router
+    return f"{row.router}, {row.mode}"
 
 
-def markdown(found: Sequence[Row], decimals: int, left_out: Sequence[str] = ()) -> str:
+def _cell(row: LensRow, decimals: int) -> str:
+    text = "–"
+    if row.aa is not None:
+        text = f"{100 * row.aa:.{decimals}f}"
+        if len(row.seeds) > 1 and row.aa_std is not None:
+            text += f" ± {100 * row.aa_std:.{decimals}f}"
+    if row.task_id_accuracy is not None:
+        text += f" ({100 * row.task_id_accuracy:.{decimals}f})"
+    return text
+
+
+def markdown(found: Sequence[LensRow], decimals: int, left_out: Sequence[str] = ()) -> str:
     """Return the section as Markdown; empty without rows and without anything left out."""
     if not found:
         return "".join(f"\n{line[:1].upper()}{line[1:]}.\n" for line in left_out)
-    columns, lines = table(found, decimals)
-    out = [
-        "",
-        "## Lens: query units, routers and protocols",
-        "",
-        "| " + " | ".join(columns) + " |",
-        "|" + "---|" * len(columns),
-    ]
-    return (
-        "\n".join(
-            [*out, *("| " + " | ".join(line) + " |" for line in lines), "", *NOTES, *left_out]
-        )
-        + "\n"
-    )
+    out = ["", "## Lens: query units, routers and protocols", ""]
+    out += markdown_rows(*table(found, decimals))
+    return "\n".join([*out, "", *NOTES, *left_out]) + "\n"
 
 
-def comma_separated(found: Sequence[Row]) -> str:
+def comma_separated(found: Sequence[LensRow]) -> str:
     """Return all rows, validation too, as CSV with unrounded fractions."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    names = [*SAME, "settings", *(name for m in METRICS for name in (m, f"{m}_std"))]
-    writer.writerow([*names, "seeds"])
-    for r in found:
-        writer.writerow(
-            [
-                *(
-                    "" if r[n] is None else repr(r[n]) if isinstance(r[n], float) else r[n]
-                    for n in names
-                ),
-                " ".join(map(str, r["seeds"])),
-            ]
-        )
-    return buffer.getvalue()
+    names = [each.name for each in fields(LensRow) if each.name != "seeds"]
+    lines = [
+        [*(getattr(row, name) for name in names), " ".join(map(str, row.seeds))] for row in found
+    ]
+    return csv_text([*names, "seeds"], lines)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import resources
-from typing import Any
 
-from taamctl.core.types import SCOPES
-from taamctl.report import lens_table as units
+from taamctl.report import lens_table
 from taamctl.report import render as tables
-from taamctl.report.figures import Picture
+from taamctl.report.collect import Verdicts
+from taamctl.report.lens_table import LensRow
+from taamctl.report.pictures import Picture
+from taamctl.report.rows import SeedsRow
 
-Row = Mapping[str, Any]
 VERDICTS = (
     "table",
     "row",
@@ -38,11 +38,11 @@ def template_digest() -> str:
 
 
 def render(
-    rows: Sequence[Row],
+    rows: Sequence[SeedsRow],
     pictures: Sequence[Picture],
-    verdicts: Sequence[Row],
+    verdicts: Sequence[Verdicts],
     decimals: int,
-    lens: Sequence[Row] = (),
+    lens: Sequence[LensRow] = (),
     left_out: Sequence[str] = (),
 ) -> str:
     """Return the page; every name in it is escaped.
@@ -65,57 +65,57 @@ def render(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    datasets = sorted({str(row["dataset"]) for row in rows})
+    datasets = sorted({row.dataset for row in rows})
+    shown = {d: [_figure(p) for p in pictures if p.dataset == d] for d in datasets}
     return environment.from_string(template()).render(
         lens=_lens(lens, decimals),
         datasets=datasets,
         conditions=[*tables.conditions(rows), *left_out],
         results={"columns": tables.COLUMNS, "lines": [tables.cells(row, decimals) for row in rows]},
         scopes={
-            "columns": ("dataset", "method", *SCOPES),
+            "columns": tables.SCOPE_COLUMNS,
             "lines": [tables.scope_cells(row, decimals) for row in rows],
         },
-        figures={d: [_figure(p) for p in pictures if p.dataset == d] for d in datasets}
-        if pictures
-        else {},
-        verdicts=[
-            {
-                "target": v["target"],
-                "conditions": v["conditions"],
-                "columns": VERDICTS,
-                "lines": [[_text(row.get(name)) for name in VERDICTS] for row in v["rows"]],
-            }
-            for v in verdicts
-        ],
-        commands=[
-            {
-                "dataset": row["dataset"],
-                "method": tables.cells(row, decimals)[1],
-                "title": row["title"],
-                "command": tables.command(row),
-                "digests": [d[:12] for d in row["sha256"]],
-            }
-            for row in rows
-        ],
+        figures=shown if pictures else {},
+        verdicts=[_verdict(found) for found in verdicts],
+        commands=[_command(row) for row in rows],
     )
 
 
-def _lens(rows: Sequence[Row], decimals: int) -> dict[str, Any] | None:
+def _verdict(found: Verdicts) -> dict[str, object]:
+    lines = [[_text(row.get(name)) for name in VERDICTS] for row in found["rows"]]
+    return {**found, "columns": VERDICTS, "lines": lines}
+
+
+def _command(row: SeedsRow) -> dict[str, object]:
+    return {
+        "dataset": row.dataset,
+        "method": row.name,
+        "title": row.title,
+        "command": tables.command(row),
+        "digests": [digest[:12] for digest in row.sha256],
+    }
+
+
+def _lens(rows: Sequence[LensRow], decimals: int) -> dict[str, object] | None:
     if not rows:
         return None
-    columns, lines = units.table(rows, decimals)
-    return {"columns": columns, "lines": lines, "notes": units.NOTES}
+    columns, lines = lens_table.table(rows, decimals)
+    return {"columns": columns, "lines": lines, "notes": lens_table.NOTES}
 
 
-def _figure(picture: Picture) -> dict[str, Any]:
+def _figure(picture: Picture) -> dict[str, object]:
+    data = "" if picture.timed else base64.b64encode(picture.svg).decode("ascii")
     return {
         "title": picture.title,
         "caption": picture.caption,
         "timed": picture.timed,
         "files": list(picture.files()),
-        "data": "" if picture.timed else base64.b64encode(picture.svg).decode("ascii"),
+        "data": data,
     }
 
 
-def _text(value: Any) -> str:
-    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+def _text(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

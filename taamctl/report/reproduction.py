@@ -4,12 +4,11 @@ verdict in every cell.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from taamctl.report import published
+from taamctl.report.tables import csv_text, markdown_rows
 
 Record = Mapping[str, Any]
 COLUMNS = ("row", "data set", "metric", "paper", "ours", "difference", "verdict")
@@ -126,30 +125,19 @@ def markdown(target: str, records: Sequence[Record], lines: Sequence[str], comma
         "",
         f"`{command}`: {counts(records)}.",
         "",
-        "| " + " | ".join(COLUMNS) + " |",
-        "|" + "---|" * len(COLUMNS),
+        *markdown_rows(COLUMNS, [cells(r) for r in records]),
     ]
-    out += ["| " + " | ".join(cells(r)) + " |" for r in records]
     return "\n".join([*out, "", *(f"- {line}" for line in lines)]) + "\n"
 
 
 def comma_separated(records: Sequence[Record]) -> str:
     """Return the records as CSV, unrounded."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(KEYS)
-    for r in records:
-        writer.writerow(
-            [
-                " ".join(map(str, r.get(k) or []))
-                if k in ("set", "seeds")
-                else ""
-                if r.get(k) is None
-                else r[k]
-                for k in KEYS
-            ]
-        )
-    return buffer.getvalue()
+    lists = {"set", "seeds"}
+    lines = [
+        [" ".join(map(str, r.get(k) or [])) if k in lists else r.get(k) for k in KEYS]
+        for r in records
+    ]
+    return csv_text(KEYS, lines)
 
 
 def latex(target: str, records: Sequence[Record], lines: Sequence[str]) -> str:

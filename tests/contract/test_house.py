@@ -231,27 +231,22 @@ FUNCTION = 60  # lines
 # Longer than that since lines are 100 columns wide, with their present length. They are to be
 # split: a number here may fall and never rise, and what has become short enough leaves the list.
 LONG_FILES: dict[str, int] = {
-    "stages/eval.py": 100,
     "stages/infer.py": 103,
     "stages/precompute.py": 66,
-    "stages/report.py": 108,
     "stages/train.py": 84,
     "taamctl/cli/common.py": 132,
     "taamctl/datasets/_imported.py": 182,
     "taamctl/importing/raw_graph.py": 466,
     "taamctl/importing/roles.py": 411,
-    "taamctl/report/comparison.py": 514,
-    "taamctl/report/figures.py": 483,
+    "taamctl/report/comparison.py": 502,
+    "taamctl/report/figures.py": 423,
 }
 LONG_FUNCTIONS: dict[str, int] = {
-    "stages/eval.py:run": 70,
     "stages/infer.py:run": 63,
-    "stages/report.py:run": 86,
     "taamctl/importing/importers.py:read": 71,
     "taamctl/importing/reader_mtx.py:read": 67,
     "taamctl/importing/reader_pyg.py:_events": 85,
     "taamctl/importing/roles.py:nodes": 82,
-    "taamctl/report/page.py:render": 60,
 }
 
 

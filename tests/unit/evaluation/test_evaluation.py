@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 from taamctl.evaluation import matrix, summary
+from taamctl.evaluation.record import Cost
 from taamctl.store.atomic_files import strict
 
 BOUNDS = np.array([[0, 2], [2, 4]])
@@ -32,9 +34,7 @@ def test_a_class_without_nodes_is_left_out_and_flagged() -> None:
     y, task = np.array([0, 0, 2, 3]), np.array([0, 0, 1, 1])
     m = matrix.accuracy_matrix(y, task, np.tile([0, 0, 2, 0], (2, 1)), BOUNDS, "balanced")
     assert m[1].tolist() == [1.0, 0.5]
-    assert summary.flags(
-        y, BOUNDS, ["a", "b", "c", "d"], [{"name": "e", "nodes": 1, "reason": "small"}]
-    ) == [
+    assert summary.flags(y, BOUNDS, ["a", "b", "c", "d"], [summary.Dropped("e", 1, "small")]) == [
         "class e (1 nodes) is not in the stream: small",
         "class b has no test node and is left out of the means",
     ]
@@ -70,12 +70,22 @@ def test_task_id_accuracy_counts_decisions_made() -> None:
 
 
 def test_costs_count_prototypes_only_in_full_and_only_where_used() -> None:
-    stored = {"parameters": 100, "rows": 3, "uncounted": 7}
-    assert summary.costs(stored, 10, 4, 20, "inferred") == {
-        "extra_paper": 136,
-        "extra_full": 136 + 7 + 80,
-    }
-    assert summary.costs(stored, 10, 4, 20, "none") == {"extra_paper": 136, "extra_full": 143}
+    facts = summary.Facts(
+        title="M",
+        family="",
+        source="",
+        variant="",
+        scope="all_seen",
+        task_id="inferred",
+        routed=("amp", "cosine"),
+        settings={},
+        stored=summary.Stored(parameters=100, rows=3, uncounted=7),
+        num_features=10,
+        prototype_width=20,
+    )
+    assert summary.costs(facts, 4) == Cost(extra_paper=136, extra_full=136 + 7 + 80)
+    without = dataclasses.replace(facts, task_id="none")
+    assert summary.costs(without, 4) == Cost(extra_paper=136, extra_full=143)
 
 
 POLICY = {
@@ -121,4 +131,4 @@ POLICY = {
 def test_the_split_policy_says_what_the_graph_states(
     changes: dict, stated: dict, text: str
 ) -> None:
-    assert summary.split_policy({**POLICY, **changes}, stated) == text
+    assert summary.split_policy({**POLICY, **changes}, summary.Account(**stated)) == text

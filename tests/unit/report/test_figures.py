@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import math
 import re
@@ -8,23 +9,23 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from taamctl.report import collect, figure_data, figures
+from taamctl.report import figure_data, figures
 from taamctl.report.figure_data import Evidence
+from taamctl.report.rows import RunRow, over_seeds
 
 SCOPES = ("all_seen", "up_to_task", "task_only")
 
 
-def _run(
-    method: str, seed: int, matrix: list[list[float | None]], **changed: Any
-) -> dict[str, Any]:
+def _run(method: str, seed: int, matrix: list[list[float | None]], **changed: Any) -> RunRow:
     curve = [
         None if row[0] is None else sum(v for v in row if v is not None) / (t + 1)
         for t, row in enumerate(matrix)
     ]
-    return {
+    made = {
         "dataset": "d",
         "method": method,
         "title": method.upper(),
@@ -54,10 +55,11 @@ def _run(
         "sha256": f"{method} {seed}",
         **changed,
     }
+    return msgspec.convert(made, RunRow)
 
 
-def _evidence(runs: list[dict[str, Any]], seconds: dict[str, float] | None = None) -> Evidence:
-    return Evidence(collect.over_seeds(runs), {r["sha256"]: r for r in runs}, seconds or {})
+def _evidence(runs: list[RunRow], seconds: dict[str, float] | None = None) -> Evidence:
+    return Evidence(over_seeds(runs), {r.sha256: r for r in runs}, seconds or {})
 
 
 @pytest.fixture
@@ -265,7 +267,7 @@ NAMES = (
 @pytest.mark.filterwarnings("error")
 def test_names_of_any_shape_are_drawn_as_they_are(kind: str) -> None:
     runs = [_run(f"m{i}", 1, [[0.5, None], [0.5, 0.5]], title=name) for i, name in enumerate(NAMES)]
-    made = figures.draw(kind, _evidence(runs, {r["sha256"]: 0.0 for r in runs}))
+    made = figures.draw(kind, _evidence(runs, {r.sha256: 0.0 for r in runs}))
     assert b"<script" not in made.svg
     ET.fromstring(made.svg)
 
@@ -280,7 +282,7 @@ def test_few_and_many_are_drawn_without_a_complaint(kind: str, methods: int, tas
         for i in range(methods)
     ]
     made = figures.draw(
-        kind, _evidence(runs, {r["sha256"]: 10.0 ** (i % 6 - 2) for i, r in enumerate(runs)})
+        kind, _evidence(runs, {r.sha256: 10.0 ** (i % 6 - 2) for i, r in enumerate(runs)})
     )
     width, height = (int.from_bytes(made.png[at : at + 4], "big") for at in (16, 20))
     assert 300 < width < 2400
@@ -304,7 +306,7 @@ def test_labels_tell_rows_apart() -> None:
         "B, c",
     ]
     assert figure_data.labels(rows[:1]) == ["T (p)"]
-    assert figure_data.labels([rows[0], {**rows[3], "scope": "task_only"}]) == [
+    assert figure_data.labels([rows[0], dataclasses.replace(rows[3], scope="task_only")]) == [
         "T (p), all_seen",
         "B, task_only",
     ]
@@ -339,7 +341,7 @@ def test_every_value_lies_inside_of_a_stretched_axis(values: list[float]) -> Non
 
 def test_draw_all_goes_over_data_sets_and_kinds() -> None:
     runs = [_run("a", 1, [[0.5]], dataset=d, sha256=d) for d in ("y", "x")]
-    made = figures.draw_all(collect.over_seeds(runs), runs, {})
+    made = figures.draw_all(over_seeds(runs), runs, {})
     assert [(p.dataset, p.kind) for p in made] == [
         (d, k) for d in ("x", "y") for k in figure_data.KINDS
     ]

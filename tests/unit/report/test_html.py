@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from taamctl.stages import report
@@ -15,6 +16,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.params import params_file
 from taamctl.params import sections as parameters
 from taamctl.report import collect, figure_data, figures, page, render
+from taamctl.report.rows import RunRow, over_seeds
 from taamctl.runtime.job import Context, Outcome
 from taamctl.runtime.layout import Layout
 
@@ -22,8 +24,10 @@ SCOPES = ("all_seen", "up_to_task", "task_only")
 EVIL = "<script>alert('x')</script>"
 
 
-def _run(method: str = "taam", title: str = "TAAM", dataset: str = "synthetic") -> dict[str, Any]:
-    return {
+def _run(
+    method: str = "taam", title: str = "TAAM", dataset: str = "synthetic", **changed: Any
+) -> RunRow:
+    made = {
         "dataset": dataset,
         "method": method,
         "title": title,
@@ -51,7 +55,9 @@ def _run(method: str = "taam", title: str = "TAAM", dataset: str = "synthetic") 
         "flags": [],
         "settings": {"train": {}},
         "sha256": f"{dataset}{method}".ljust(20, "0"),
+        **changed,
     }
+    return msgspec.convert(made, RunRow)
 
 
 class _Tags(HTMLParser):
@@ -77,12 +83,12 @@ class _Tags(HTMLParser):
 
 
 def _page(
-    runs: list[dict[str, Any]],
+    runs: list[RunRow],
     verdicts: list[dict[str, Any]] | None = None,
     *,
     pictures: bool = True,
 ) -> str:
-    rows = collect.over_seeds(runs)
+    rows = over_seeds(runs)
     return page.render(
         rows, figures.draw_all(rows, runs, {}) if pictures else [], verdicts or [], 1
     )
@@ -109,7 +115,7 @@ VERDICT = {
 
 def test_the_page_holds_tables_conditions_figures_and_commands() -> None:
     runs = [_run()]
-    rows = collect.over_seeds(runs)
+    rows = over_seeds(runs)
     seen = _Tags(_page(runs))
     assert seen.open == []
     for words in (
@@ -119,7 +125,7 @@ def test_the_page_holds_tables_conditions_figures_and_commands() -> None:
         render.command(rows[0]),
         "TAAM",
         "accuracy-time-synthetic.svg",
-        rows[0]["sha256"][0][:12],
+        rows[0].sha256[0][:12],
     ):
         assert words in seen.text, words
     drawn = {
@@ -164,18 +170,17 @@ def test_the_page_reads_on_a_phone_and_in_the_dark() -> None:
 
 
 def test_every_name_is_escaped() -> None:
-    runs = [_run(EVIL, EVIL, "d&<b>")]
-    runs[0] |= {
+    changes = {
         "flags": [f"class {EVIL}"],
         "split": EVIL,
         "task_id": f"{EVIL}/cosine",
         "profile": EVIL,
         "protocol": "\"'<i>",
     }
-    (row,) = collect.over_seeds(runs)
+    runs = [_run(EVIL, EVIL, "d&<b>", **changes)]
+    (row,) = over_seeds(runs)
     verdict = {"target": EVIL, "conditions": [EVIL], "rows": [dict.fromkeys(page.VERDICTS, EVIL)]}
-    changed = {**row, "settings": {"train": {}}}
-    text = page.render([changed], figures.draw_all([changed], runs, {}), [verdict], 1)
+    text = page.render([row], figures.draw_all([row], runs, {}), [verdict], 1)
     assert "<script" not in text and "<b>" not in text and "<i>" not in text
     seen = _Tags(text)
     assert {t for t, _ in seen.tags} <= {

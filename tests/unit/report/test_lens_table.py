@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from taamctl.report import lens_table
+from taamctl.report import lens_table as lens
 
 
 def written(path: Path, seed: int, lr: float, aa: float) -> Path:
@@ -43,20 +43,16 @@ def written(path: Path, seed: int, lr: float, aa: float) -> Path:
 
 
 def test_seeds_of_one_setting_are_averaged(tmp_path: Path) -> None:
-    found = lens_table.rows(
-        [written(tmp_path / "a", 1, 0.1, 0.8), written(tmp_path / "b", 2, 0.1, 0.9)]
-    )
-    assert len(found) == 1 and found[0]["seeds"] == [1, 2] and found[0]["aa"] == pytest.approx(0.85)
-    _, lines = lens_table.table(found, 1)
+    found = lens.rows([written(tmp_path / "a", 1, 0.1, 0.8), written(tmp_path / "b", 2, 0.1, 0.9)])
+    assert len(found) == 1 and found[0].seeds == [1, 2] and found[0].aa == pytest.approx(0.85)
+    _, lines = lens.table(found, 1)
     assert lines[0][:4] == ("d", "m", "mixed", "ridge")
     assert lines[0][-2:] == ("85.0 ± 5.0 (50.0)", "1.50")
 
 
 def test_other_settings_stand_in_lines_of_their_own(tmp_path: Path) -> None:
-    found = lens_table.rows(
-        [written(tmp_path / "a", 1, 0.1, 0.9), written(tmp_path / "b", 2, 0.2, 0.1)]
-    )
-    _, lines = lens_table.table(found, 1)
+    found = lens.rows([written(tmp_path / "a", 1, 0.1, 0.9), written(tmp_path / "b", 2, 0.2, 0.1)])
+    _, lines = lens.table(found, 1)
     assert sorted(line[-2] for line in lines) == ["10.0 (50.0)", "90.0 (50.0)"]
     assert len({line[1] for line in lines}) == 2 and all(
         line[1].startswith("m [") for line in lines

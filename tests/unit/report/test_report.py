@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
+import msgspec
 import pytest
 
 from taamctl.core.errors import TaamctlError
-from taamctl.report import collect, figure_data, figures, render
+from taamctl.report import figure_data, figures, render
+from taamctl.report import rows as report_rows
 
 
-def _run(seed: int, aa: float, af: float | None = 0.0) -> dict:
-    return {
+def _run(seed: int, aa: float, af: float | None = 0.0) -> report_rows.RunRow:
+    made = {
         "dataset": "d",
         "method": "m",
         "title": "M",
@@ -36,22 +39,24 @@ def _run(seed: int, aa: float, af: float | None = 0.0) -> dict:
         "parameters": {"extra_paper": 1234567, "extra_full": 2},
         "flags": [],
         "settings": {"train": {"train": {"lr": 0.1, "device": "cpu"}}},
+        "af_by_scope": {},
         "sha256": f"{seed}" * 20,
     }
+    return msgspec.convert(made, report_rows.RunRow)
 
 
 def test_seeds_are_gathered_as_mean_and_population_deviation() -> None:
-    (row,) = collect.over_seeds([_run(1, 0.9), _run(2, 0.8)])
-    assert row["seeds"] == [1, 2]
-    assert row["aa"] == pytest.approx(0.85)
-    assert row["aa_std"] == pytest.approx(0.05)
-    assert row["matrix"][0][1] is None
-    assert row["matrix"][1][1] == pytest.approx(0.85)
+    (row,) = report_rows.over_seeds([_run(1, 0.9), _run(2, 0.8)])
+    assert row.seeds == [1, 2]
+    assert row.aa == pytest.approx(0.85)
+    assert row.aa_std == pytest.approx(0.05)
+    assert row.matrix[0][1] is None
+    assert row.matrix[1][1] == pytest.approx(0.85)
 
 
 def test_a_missing_value_stays_missing() -> None:
-    (row,) = collect.over_seeds([_run(1, 0.9, None), _run(2, 0.8, None)])
-    assert row["af"] is None
+    (row,) = report_rows.over_seeds([_run(1, 0.9, None), _run(2, 0.8, None)])
+    assert row.af is None
     assert render.cells(row, 1)[3] == "–"
     assert any("not defined" in line for line in render.conditions([row]))
 
@@ -74,7 +79,7 @@ def test_per_cent(mean: float | None, std: float | None, text: str) -> None:
 
 
 def test_csv_keeps_unrounded_fractions() -> None:
-    rows = collect.over_seeds([_run(1, 1 / 3)])
+    rows = report_rows.over_seeds([_run(1, 1 / 3)])
     (read,) = csv.DictReader(io.StringIO(render.comma_separated(rows)))
     assert float(read["aa"]) == 1 / 3
     assert read["protocol"] == "grouped"
@@ -82,7 +87,7 @@ def test_csv_keeps_unrounded_fractions() -> None:
 
 
 def test_markdown_names_conditions_and_the_command() -> None:
-    text = render.markdown(collect.over_seeds([_run(1, 0.9), _run(2, 0.8)]), 1)
+    text = render.markdown(report_rows.over_seeds([_run(1, 0.9), _run(2, 0.8)]), 1)
     assert "| d | m (release) | 85.0 ± 5.0 | 0.0 ± 0.0 | 100.0 ± 0.0 |" in text
     for words in (
         "balanced",
@@ -96,9 +101,9 @@ def test_markdown_names_conditions_and_the_command() -> None:
 
 @pytest.mark.parametrize("kind", figure_data.KINDS)
 def test_pictures_repeat_byte_for_byte(kind: str) -> None:
-    runs = [{**run, "aa_curve": [run["aa"]] * 2} for run in (_run(1, 0.9), _run(2, 0.8))]
+    runs = [replace(run, aa_curve=[run.aa] * 2) for run in (_run(1, 0.9), _run(2, 0.8))]
     evidence = figure_data.Evidence(
-        collect.over_seeds(runs), {r["sha256"]: r for r in runs}, {r["sha256"]: 1.5 for r in runs}
+        report_rows.over_seeds(runs), {r.sha256: r for r in runs}, {r.sha256: 1.5 for r in runs}
     )
     first, second = (figures.draw(kind, evidence) for _ in range(2))
     assert first == second
@@ -107,25 +112,24 @@ def test_pictures_repeat_byte_for_byte(kind: str) -> None:
 
 
 def test_runs_with_different_settings_are_never_averaged() -> None:
-    other = {**_run(2, 0.8), "settings": {"train": {"train": {"lr": 0.2, "device": "cpu"}}}}
-    rows = collect.over_seeds([_run(1, 0.9), other])
-    assert [r["seeds"] for r in rows] == [[1], [2]]
+    other = replace(_run(2, 0.8), settings={"train": {"train": {"lr": 0.2, "device": "cpu"}}})
+    rows = report_rows.over_seeds([_run(1, 0.9), other])
+    assert [r.seeds for r in rows] == [[1], [2]]
     assert "d m: rows differ, top to bottom, in train.train.lr: 0.1, 0.2." in render.conditions(
         rows
     )
 
 
 def test_the_same_run_counts_once_and_a_contradiction_is_refused() -> None:
-    (row,) = collect.over_seeds([_run(1, 0.9), _run(1, 0.9)])
-    assert row["seeds"] == [1]
+    (row,) = report_rows.over_seeds([_run(1, 0.9), _run(1, 0.9)])
+    assert row.seeds == [1]
     with pytest.raises(TaamctlError, match="two different results of d m seed 1"):
-        collect.over_seeds([_run(1, 0.9), {**_run(1, 0.8), "sha256": "other"}])
+        report_rows.over_seeds([_run(1, 0.9), replace(_run(1, 0.8), sha256="other")])
 
 
 def test_the_command_names_every_changed_parameter() -> None:
-    (row,) = collect.over_seeds([_run(1, 0.9)])
-    row["method"], row["dataset"] = "taam", "synthetic"
-    row["settings"] = {
+    (row,) = report_rows.over_seeds([_run(1, 0.9)])
+    settings = {
         "dataset": {"noise": 0.5},
         "infer": {"hops": {"0": 1.0}, "alpha": 0.1},
         "precompute": {"feature_norm": "none", "hops": 2},
@@ -134,6 +138,7 @@ def test_the_command_names_every_changed_parameter() -> None:
             "method": {"profile": "text", "rank": 4},
         },
     }
+    row = replace(row, method="taam", dataset="synthetic", settings=settings)
     assert render.changes(row) == [
         "infer.hops={0: 1.0}",
         "datasets.synthetic.noise=0.5",

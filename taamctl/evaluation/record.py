@@ -1,0 +1,182 @@
+"""eval.json and metrics.json as types: what is written, read, checked and documented."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any
+
+import msgspec
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+
+KIND = "taamctl.evaluation"
+VERSION = 1
+Number = float | None  # None where a value is not defined; null in the file
+
+
+def number(value: float) -> Number:
+    """Return a value as it is stored: None where it is not finite."""
+    return float(value) if math.isfinite(value) else None
+
+
+def numbers(values: Array) -> list[Number]:
+    """Return [n] values as they are stored."""
+    return [number(value) for value in values]
+
+
+def described(meaning: str, **default: Any) -> Any:
+    """Declare a field with its meaning; one with a default may be missing from a file."""
+    return field(metadata={"meaning": meaning}, **default)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScopeSummary:
+    """One logit scope under one averaging; T tasks."""
+
+    matrix: list[list[Number]] = described("[T, T] accuracy on task j after stage t")
+    aa: Number = described("average accuracy after the last stage")
+    aa_curve: list[Number] = described("[T] average accuracy after every stage")
+    bwt: Number = described("backward transfer; negative where a method forgets")
+    af: Number = described("average forgetting, -BWT")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskIdSummary:
+    """Task-ID decisions on one part, one per query graph."""
+
+    kind: str = described("`inferred`, `given` or `none`", default="")
+    accuracy: Number = described("share of right decisions after the last stage")
+    accuracy_by_stage: list[Number] = described(
+        "[T] the same after every stage", default_factory=list
+    )
+    decisions: list[list[int]] = described(
+        "[T, T] chosen task; -1: no decision", default_factory=list
+    )
+    grid: dict[str, Number] = described("the last share for every profile and metric")
+    nearness: Number = described(
+        "by which share the nearest prototype is nearer than the second, the smallest",
+        default=None,
+    )
+    smallest_margin: Number = described("smallest difference of similarities", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartSummary:
+    """One part of the nodes, `val` or `test`."""
+
+    nodes: int = described("nodes of the part", default=0)
+    scopes: dict[str, dict[str, ScopeSummary]] = described("by logit scope and averaging")
+    legacy_af: dict[str, Number] = described(
+        "AF with the final model in place of every stage's, by averaging"
+    )
+    class_recall: dict[str, list[Number]] = described(
+        "[C] recall after the last stage, by logit scope", default_factory=dict
+    )
+    task_id: TaskIdSummary = described("task-ID decisions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Additional float32 words beside the backbone."""
+
+    extra_paper: int = described("by the papers' rule: parameters and stored rows")
+    extra_full: int = described("in full: prototypes and the rest too")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Everything measured of one (data set, method, seed): eval.json."""
+
+    kind: str = described(f"always `{KIND}`", default=KIND)
+    schema_version: int = described("version of this schema", default=VERSION)
+    dataset: str = described("data set")
+    method: str = described("method")
+    seed: int = described("seed of the training")
+    title: str = described("the method's name in print")
+    family: str = described("the method's family", default="")
+    source: str = described("where the method was published", default="")
+    profile: str = described("reading of the method; empty where it has one only")
+    scope: str = described("logit scope of the headline numbers")
+    averaging: str = described("averaging of the headline numbers: `balanced` or `micro`")
+    unit: str = described("what one task-ID decision is made for")
+    protocol: str = described("`grouped`: a query graph holds one task's nodes")
+    split: str = described("the split in words")
+    task_id_kind: str = described("`inferred`, `given` or `none`")
+    routed: list[str] = described("profile and metric of the inference")
+    settings: dict[str, Any] = described("all parameters behind the numbers, by stage")
+    classes: list[str] = described("[C] names of the classes", default_factory=list)
+    bounds: list[list[int]] = described("[T, 2] class range of every task", default_factory=list)
+    flags: list[str] = described("classes left out, in words")
+    one_class_tasks: list[int] = described(
+        "tasks, from 0, with test nodes of one class only", default_factory=list
+    )
+    parameters: Cost = described("cost")
+    parts: dict[str, PartSummary] = described("by part: `test` and `val`")
+
+    @property
+    def headline(self) -> ScopeSummary:
+        """The summary of the test part in the method's own scope and averaging."""
+        return self.parts["test"].scopes[self.scope][self.averaging]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metrics(Cost):
+    """The headline numbers on the test part, as `dvc metrics` shows them: metrics.json."""
+
+    aa: Number = described("average accuracy in the method's own scope")
+    af: Number = described("average forgetting there")
+    bwt: Number = described("backward transfer there")
+    task_id_accuracy: Number = described("share of right task IDs; null where none is inferred")
+    aa_all_seen: Number = described("average accuracy over all classes seen")
+    aa_up_to_task: Number = described("the same over classes up to the inferred task's")
+    aa_task_only: Number = described("the same over the inferred task's classes")
+
+
+def read(made: object, origin: str) -> Evaluation:
+    """Return an evaluation from what its JSON holds; files from before version 1 are read too.
+
+    Args:
+        origin: the file's name, for messages.
+
+    Raises:
+        TaamctlError: not an evaluation, or one of a newer version.
+    """
+    again = "make it again with: taamctl eval --force"
+    version = made.get("schema_version", 0) if isinstance(made, dict) else 0
+    if isinstance(version, int) and version > VERSION:
+        raise TaamctlError(
+            f"{origin} has version {version} of {KIND}, and this taamctl reads up to {VERSION}",
+            f"install a newer taamctl, or {again}",
+        )
+    try:
+        found = msgspec.convert(made, Evaluation)
+    except msgspec.ValidationError:
+        found = None
+    if found is None or found.kind != KIND:
+        raise TaamctlError(f"{origin} is no evaluation that this taamctl can read", again)
+    return found
+
+
+SECTION = "<!-- fields: made by taamctl.evaluation.record.field_tables -->"
+
+
+def field_tables() -> str:
+    """Return the fields of eval.json and metrics.json as Markdown tables, for docs/formats.md."""
+    return "\n\n".join(
+        f"**{of.__name__}**: {of.__doc__}\n\n" + "\n".join(_field_rows(of))
+        for of in (Evaluation, PartSummary, ScopeSummary, TaskIdSummary, Cost, Metrics)
+    )
+
+
+def _field_rows(of: type) -> Iterator[str]:
+    assert is_dataclass(of)
+    yield "| field | type | meaning | may be missing |"
+    yield "|---|---|---|---|"
+    for each in fields(of):
+        optional = each.default is not MISSING or each.default_factory is not MISSING
+        kind = str(each.type).replace("Number", "number or null").replace("Any", "value")
+        missing = "yes" if optional else ""
+        yield f"| `{each.name}` | {kind} | {each.metadata['meaning']} | {missing} |"

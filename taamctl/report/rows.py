@@ -1,0 +1,235 @@
+"""Rows of a report: one per run, and one per (data set, method, settings) over seeds.
+
+Accuracies are fractions; None where a value is not defined.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.evaluation import routing
+from taamctl.evaluation.record import Cost, Evaluation, Number, number, numbers, read
+from taamctl.runtime import provenance
+from taamctl.store import atomic_files
+
+METRICS = ("aa", "af", "bwt", "task_id_accuracy", "legacy_af")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """What was run and how it was measured; only what agrees in all of it is averaged.
+
+    Attributes:
+        task_id: profile and metric of the inference, or the kind where none is inferred.
+        settings: all parameters behind a run but its seed.
+    """
+
+    dataset: str
+    method: str
+    title: str
+    profile: str
+    part: str
+    scope: str
+    averaging: str
+    unit: str
+    protocol: str
+    split: str
+    task_id: str
+    task_id_kind: str
+    settings: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The method, with its reading where it has several."""
+        return f"{self.method} ({self.profile})" if self.profile else self.method
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRow(Condition):
+    """One run; `doubts` says why its task IDs should not be trusted."""
+
+    seed: int
+    aa: Number
+    af: Number
+    bwt: Number
+    legacy_af: Number
+    aa_curve: list[Number]
+    matrix: list[list[Number]]
+    aa_by_scope: dict[str, Number]
+    af_by_scope: dict[str, Number]
+    task_id_accuracy: Number
+    task_id_grid: dict[str, Number]
+    one_class_tasks: list[int] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    parameters: Cost
+    flags: list[str]
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedsRow(Condition):
+    """Mean and population standard deviation over seeds; `sha256` in the order of `seeds`."""
+
+    seeds: list[int]
+    aa: Number
+    aa_std: Number
+    af: Number
+    af_std: Number
+    bwt: Number
+    bwt_std: Number
+    task_id_accuracy: Number
+    task_id_accuracy_std: Number
+    legacy_af: Number
+    legacy_af_std: Number
+    aa_all_seen: Number
+    aa_all_seen_std: Number
+    aa_task_only: Number
+    aa_task_only_std: Number
+    aa_up_to_task: Number
+    aa_up_to_task_std: Number
+    parameters: Cost
+    task_id_grid: dict[str, Number]
+    flags: list[str]
+    one_class_tasks: list[int]
+    doubts: list[str]
+    matrix: list[list[Number]]
+    sha256: list[str]
+
+    def spread(self, metric: str) -> tuple[Number, Number]:
+        """Return a metric's mean, and its deviation where there are several seeds."""
+        std = getattr(self, f"{metric}_std") if len(self.seeds) > 1 else None
+        return getattr(self, metric), std
+
+
+def run_row(path: Path, part: str = "test") -> RunRow:
+    """Return one run's row.
+
+    Args:
+        path: an eval.json.
+        part: `test`, or `val` (reported, never used to select anything).
+    """
+    made = read(atomic_files.read_json(path, "taamctl eval"), str(path))
+    try:
+        return _row(made, part, provenance.sha256(path))
+    except KeyError as missing:
+        raise TaamctlError(
+            f"{path} is no evaluation that this taamctl can read: it lacks {missing}",
+            "make it again with: taamctl eval --force",
+        ) from None
+
+
+def _row(made: Evaluation, part: str, sha256: str) -> RunRow:
+    chosen = made.parts[part]
+    by_scope = {scope: found[made.averaging] for scope, found in chosen.scopes.items()}
+    headline = by_scope[made.scope]
+    inferred = made.task_id_kind == "inferred"
+    routed = "/".join(made.routed)
+    return RunRow(
+        dataset=made.dataset,
+        method=made.method,
+        title=made.title,
+        profile=made.profile,
+        part=part,
+        scope=made.scope,
+        averaging=made.averaging,
+        unit=made.unit,
+        protocol=made.protocol,
+        split=made.split,
+        task_id=routed if inferred else made.task_id_kind,
+        task_id_kind=made.task_id_kind,
+        settings=without_seed(made.settings),
+        seed=made.seed,
+        aa=headline.aa,
+        af=headline.af,
+        bwt=headline.bwt,
+        legacy_af=chosen.legacy_af[made.averaging],
+        aa_curve=headline.aa_curve,
+        matrix=headline.matrix,
+        aa_by_scope={scope: found.aa for scope, found in by_scope.items()},
+        af_by_scope={scope: found.af for scope, found in by_scope.items()},
+        task_id_accuracy=chosen.task_id.accuracy if inferred else None,
+        task_id_grid=chosen.task_id.grid,
+        one_class_tasks=made.one_class_tasks,
+        doubts=_doubts(made, routed) if inferred else [],
+        parameters=made.parameters,
+        flags=made.flags,
+        sha256=sha256,
+    )
+
+
+def without_seed(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run without the seed of its training."""
+    train = {key: value for key, value in settings["train"].items() if key != "seed"}
+    return {**settings, "train": train}
+
+
+def _doubts(made: Evaluation, routed: str) -> list[str]:
+    """Say why task IDs should not be trusted: always from validation, whatever part a row is of."""
+    found = made.parts["val"].task_id
+    return routing.doubts(found.accuracy, found.nearness, found.grid, routed)
+
+
+def over_seeds(rows: Iterable[RunRow]) -> list[SeedsRow]:
+    """Return one row per (data set, method, settings), over seeds.
+
+    Raises:
+        TaamctlError: two different results of one seed under the same settings.
+    """
+    groups: dict[str, dict[int, RunRow]] = {}
+    for row in rows:
+        condition = [getattr(row, each.name) for each in fields(Condition)]
+        known = groups.setdefault(json.dumps(condition, sort_keys=True), {})
+        if known.setdefault(row.seed, row).sha256 != row.sha256:
+            raise TaamctlError(
+                f"two different results of {row.dataset} {row.method} seed {row.seed} "
+                "with the same settings",
+                "report them apart, without --also",
+            )
+    return [_merged([seeds[s] for s in sorted(seeds)]) for seeds in groups.values()]
+
+
+def _merged(members: Sequence[RunRow]) -> SeedsRow:
+    first = members[0]
+    shared = [each.name for each in fields(Condition)]
+    values: dict[str, Any] = {name: getattr(first, name) for name in shared}
+    for name in METRICS:
+        mean, std = mean_std([getattr(run, name) for run in members])
+        values |= {name: mean, f"{name}_std": std}
+    for scope in first.aa_by_scope:
+        mean, std = mean_std([run.aa_by_scope[scope] for run in members])
+        values |= {f"aa_{scope}": mean, f"aa_{scope}_std": std}
+    stacked = np.array([run.matrix for run in members], np.float64)  # None becomes NaN
+    return SeedsRow(
+        **values,
+        seeds=[run.seed for run in members],
+        parameters=first.parameters,
+        task_id_grid=first.task_id_grid,  # of the features: the same for all seeds
+        flags=first.flags,
+        one_class_tasks=first.one_class_tasks,
+        doubts=list(dict.fromkeys(line for run in members for line in run.doubts)),
+        matrix=[numbers(row) for row in stacked.mean(axis=0)],
+        sha256=[run.sha256 for run in members],
+    )
+
+
+def mean_std(values: Sequence[Number]) -> tuple[Number, Number]:
+    """Return the mean and the population standard deviation; None for both where a value is
+    missing.
+    """
+    known = np.array(values, np.float64)
+    if not len(known):
+        return None, None
+    return number(known.mean()), number(known.std())
+
+
+def read_rows(path: Path) -> list[SeedsRow]:
+    """Return the rows over seeds of a report.json."""
+    return msgspec.convert(atomic_files.read_json(path, "taamctl report")["rows"], list[SeedsRow])

@@ -1,0 +1,20 @@
+"""Tables as CSV and Markdown, whatever they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def csv_text(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV: numbers unrounded, empty where a value is None."""
+    import pandas
+
+    # as objects: a column of whole numbers with a gap would turn into floats
+    table = pandas.DataFrame([tuple(line) for line in lines], columns=list(columns), dtype=object)
+    return str(table.to_csv(index=False, lineterminator="\n"))
+
+
+def markdown_rows(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    return head + [f"| {' | '.join(line)} |" for line in lines]
