@@ -44,11 +44,11 @@ def command(
     """Run methods over class orders, splits and seeds, and say which differ by more than chance
     and which do not.
     """
-    from taamctl.pipeline import comparison
+    from taamctl.pipeline import compare_runs
 
     check(orders, splits, scope)
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
-    path = comparison.run(context, comparison.plan(context, orders, splits), scope)
+    path = compare_runs.run(context, compare_runs.plan(context, orders, splits), scope)
     if as_json:
         print(path.read_text(encoding="utf-8"), end="")
     else:

@@ -24,8 +24,9 @@ from taamctl.datasets import _imported
 from taamctl.evaluation import statistics
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.params.split_params import SplitParams
-from taamctl.pipeline.comparison import plan
-from taamctl.pipeline.comparison import run as run_cells
+from taamctl.pipeline.compare_runs import plan
+from taamctl.pipeline.compare_runs import run as run_cells
+from taamctl.report import comparison
 
 METHODS = ("finetune", "linear_probe")
 GRID = ("--order", "1", "--order", "natural", "--split", "43")
