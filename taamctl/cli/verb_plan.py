@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -74,7 +74,7 @@ def command(
         rates = machine.packaged(threads)
     found = plan.make(context, graphs, rates, workers)
     if as_json:
-        typer.echo(json.dumps(found, indent=1, allow_nan=False, default=asdict))
+        typer.echo(json.dumps(found, indent=1, allow_nan=False, default=plan.as_json))
     else:
         _show(found)
     if not found["ok"]:

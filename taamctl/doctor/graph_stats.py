@@ -165,4 +165,4 @@ def _loops(adjacency: CSR) -> Array:
 
 
 def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+    return part / max(1, whole)

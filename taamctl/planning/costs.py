@@ -57,16 +57,12 @@ class Rates:
     """What a machine does per second.
 
     Attributes:
-        source: `reference` (packaged) or `measured`.
-        device: `cpu`, or `cuda` where `dense` and `dense_bf16` are a GPU's.
-        threads: CPU threads that the products were measured with.
-        dense, dense_bf16: float operations of a dense product in float32 and in bfloat16.
-        sparse: float operations of a sparse x dense product, two for every stored value and column.
+        source: `reference` (packaged) or `measured`. device: `cuda`: dense products are a GPU's.
+        threads: CPU threads of the products.
+        dense, dense_bf16, sparse: float operations of a product, two for every value and column.
         near, far: edges x columns of a propagation step whose rows fit the cache, and do not.
-        copy: bytes of an array that one thread copies in memory.
-        lanes: bytes of arrays in the cache that all threads (or a GPU) go over.
-        sort: keys of 8 bytes sorted, times log2 of their number.
-        disk: bytes written to the folder of the artefacts.
+        copy: bytes that one thread copies. lanes: bytes in the cache that all threads go over.
+        sort: keys of 8 bytes sorted, times log2 of their number. disk: bytes written.
     """
 
     source: str
@@ -116,11 +112,9 @@ class Counts:
     """A graph and its split in numbers.
 
     Attributes:
-        nodes: of the whole graph.
-        used: directed entries that the split goes over, both directions counted.
+        nodes: of the whole graph. used: directed entries that the split goes over.
         kept, mixed: entries inside a (task, part); entries inside all val or inside all test nodes.
         features, filled, filled_h: F; share of X, and of H, that is not 0 (1 where stored densely).
-        classes, tasks: of the stream.
         train, val, test: rows of the parts. largest: training rows of the largest task.
         streams: the source gives X a few rows at a time.
     """
@@ -284,11 +278,6 @@ def epoch(rows: float, c: Counts, r: Rates, classes: float, *, sparse: bool = Tr
     return products + tail + 4.0 * rows * passes / r.lanes
 
 
-def net_bytes(c: Counts) -> float:
-    """Return the bytes of the backbone: 256 (F + 256) floats."""
-    return 4.0 * HIDDEN * (c.features + HIDDEN)
-
-
 def train_modulated(c: Counts, w: Workload, r: Rates) -> Cost:
     """Price the modulated family: every row once per epoch, whatever task it belongs to; loss
     over half the classes on average.
@@ -296,7 +285,8 @@ def train_modulated(c: Counts, w: Workload, r: Rates) -> Cost:
     batches = math.ceil(c.train / w.node_batch) if w.node_batch else 0
     steps = w.epochs * max(c.tasks, batches)
     seconds = w.epochs * epoch(c.train, c, r, c.classes / 2) + STEP * steps
-    disk = net_bytes(c) + 4.0 * c.tasks * 16 * c.features
+    net = 4.0 * HIDDEN * (c.features + HIDDEN)  # the backbone
+    disk = net + 4.0 * c.tasks * 16 * c.features
     return Cost("train", _train_memory(c, w, c.largest, TRAIN_MODULATED), disk, seconds)
 
 

@@ -61,17 +61,12 @@ class Graph:
     """A whole graph in numbers.
 
     Attributes:
-        nodes, stored, features, classes: as its META counts them.
-        joined: entries after symmetrising, per stored one.
-        filled: share of X that is not 0.
+        joined: entries after symmetrising, per `stored` one. filled: share of X that is not 0.
         directed: used as directed where `split.symmetrize` is `as_released`.
-        tasks: how many the graph itself states, or None.
-        share: of edges inside a task (low, middle, high).
+        tasks: how many the graph itself states. share: of edges inside a task (low, middle, high).
         labelled: share of the nodes that have a label.
-        streams: its source gives X a few rows at a time.
-        file: `data/NAME.h5` of an imported graph.
-        brought: there may be raw data of it, and so a split.
-        notes: what was assumed, a sentence each.
+        streams: its source gives X a few rows at a time. file: `data/NAME.h5` of an imported graph.
+        brought: there may be raw data of it, and so a split. notes: what was assumed.
     """
 
     name: str
@@ -102,12 +97,9 @@ def given(
     Raises:
         TaamctlError: a count that no graph has.
     """
-    for option, value, least in (
-        ("--nodes", nodes, 1),
-        ("--edges", edges, 0),
-        ("--features", features, 1),
-        ("--classes", classes, 1),
-    ):
+    given = {"--nodes": nodes, "--edges": edges, "--features": features, "--classes": classes}
+    for option, value in given.items():
+        least = 0 if option == "--edges" else 1
         if not least <= value <= MOST:
             raise TaamctlError(
                 f"{option} {value}: no count of a graph", f"a whole number from {least} to {MOST:,}"
@@ -234,23 +226,34 @@ def estimated(graph: Graph, params: SplitParams, hops: int, share: float) -> Cou
     in_stream = classes / graph.classes * graph.labelled
     a, b, c = params.train, params.val, params.test
     rows = int(graph.nodes * in_stream)
-    kept = int(used * in_stream * share * (a * a + b * b + c * c))
     train, val = int(rows * a), int(rows * b)
-    return Counts(
-        nodes=graph.nodes,
+    return _counts(
+        graph,
+        hops,
         used=used,
-        kept=kept,
+        kept=int(used * in_stream * share * (a * a + b * b + c * c)),
         mixed=int(used * in_stream * (b * b + c * c)),
-        features=graph.features,
-        filled=graph.filled,
-        filled_h=reach(graph.filled, kept / max(1, rows), hops),
         classes=classes,
         tasks=tasks,
+        parts=(train, val, rows - train - val),
+        largest=int(min(train, LARGEST * train / tasks)),
+    )
+
+
+def _counts(graph: Graph, hops: int, kept: int, parts: tuple[int, int, int], **own: int) -> Counts:
+    """Return the counts of a split, with those that follow from the graph."""
+    train, val, test = parts
+    return Counts(
+        nodes=graph.nodes,
+        features=graph.features,
+        filled=graph.filled,
+        filled_h=reach(graph.filled, kept / max(1, train + val + test), hops),
+        streams=graph.streams,
+        kept=kept,
         train=train,
         val=val,
-        test=rows - train - val,
-        largest=int(min(train, LARGEST * train / tasks)),
-        streams=graph.streams,
+        test=test,
+        **own,
     )
 
 
@@ -264,23 +267,16 @@ def exact(graph: Graph, file: Path, hops: int) -> Counts:
         table, bounds = split.read("account/table"), split.read("stream/bounds")
         used = int(json.loads(split.attribute("account"))["edges_used"])
         mixed = int(split.shape("mixed/indices")[0])
-    train, val, test = table.reshape(-1, 3, 4)[:, :, 0].sum(0).tolist()
-    kept = int(table[:, 1].sum())
-    return Counts(
-        nodes=graph.nodes,
+    return _counts(
+        graph,
+        hops,
         used=used,
-        kept=kept,
+        kept=int(table[:, 1].sum()),
         mixed=mixed,
-        features=graph.features,
-        filled=graph.filled,
-        filled_h=reach(graph.filled, kept / max(1, train + val + test), hops),
         classes=int(bounds[-1, 1]),
         tasks=len(bounds),
-        train=train,
-        val=val,
-        test=test,
+        parts=tuple(table.reshape(-1, 3, 4)[:, :, 0].sum(0).tolist()),
         largest=int(table[::3, 0].max()),
-        streams=graph.streams,
     )
 
 

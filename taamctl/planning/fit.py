@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from taamctl.core.units import MIB, format_bytes
-from taamctl.planning.costs import Cost, Workload
+from taamctl.planning.costs import SKEW, Cost, Workload
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
 
 BATCHES = tuple(1 << k for k in range(18, 11, -1))  # rows per training step to suggest
@@ -60,6 +60,28 @@ class Line:
     method: str = ""
     times: int = 1
     parts: int = 1
+
+    @property
+    def longest(self) -> float:
+        """Return the seconds of the longest piece."""
+        return self.cost.seconds / self.parts * (SKEW if self.parts > 1 else 1)
+
+    def row(self) -> dict[str, object]:
+        """Return it as a row of the JSON plan."""
+        return {
+            "stage": self.cost.stage,
+            "method": self.method or None,
+            "times": self.times,
+            "seconds": self.cost.seconds,
+            "seconds_low": self.low.seconds,
+            "seconds_high": self.high.seconds,
+            "memory": int(self.cost.memory),
+            "memory_high": int(self.high.memory),
+            "disk": int(self.cost.disk),
+            "disk_high": int(self.high.disk),
+            "parts": self.parts,
+            "rough": self.cost.rough,
+        }
 
 
 Pricing = Callable[[Workload], Sequence[Line]]

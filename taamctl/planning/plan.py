@@ -5,9 +5,9 @@ and what to change where it does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from functools import partial
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from taamctl.core import registry
 from taamctl.core.plain_values import canonical
@@ -25,39 +25,13 @@ from taamctl.planning.fit import Line, Machine
 from taamctl.runtime.job import Context
 from taamctl.store import atomic_files
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 SMALL = StreamInfo(8, ((0, 2), (2, 4)))  # of the methods that tell how their tasks hang together
 WORTH_A_NOTE = 0.01 * (1 << 30)  # bytes of features.h5 that no method reads
 
 Range = tuple[Counts, Counts, Counts]  # with the fewest, middle and most edges
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A row of the plan: seconds and bytes of one run, and with the most and the fewest edges."""
-
-    stage: str
-    method: str | None
-    times: int
-    seconds: float
-    seconds_low: float
-    seconds_high: float
-    memory: int
-    memory_high: int
-    disk: int
-    disk_high: int
-    parts: int
-    rough: bool
-
-
-@dataclass(frozen=True)
-class Total:
-    """What all runs of one graph take together; the memory of the largest."""
-
-    seconds: float
-    seconds_low: float
-    seconds_high: float
-    memory: float
-    disk: float
 
 
 GraphPlan = TypedDict(
@@ -68,18 +42,17 @@ GraphPlan = TypedDict(
         "kept_range": list[int],
         "from": str,
         "assumptions": list[str],
-        "stages": list[Stage],
-        "total": Total,
+        "stages": list[Line],
+        "total": dict[str, float],
         "findings": list[Finding],
     },
 )
 
 
 class Plan(TypedDict):
-    """A plan; JSON-ready with `default=dataclasses.asdict`.
+    """A plan; seconds are wall time, memory is a process's peak.
 
-    Seconds are wall time; memory is a process's peak. `total` has seconds and disk, `workers` their
-    count and seconds.
+    Keys: total (seconds, disk); workers (count, seconds); ok (nothing stops a run).
     """
 
     machine: Machine
@@ -88,6 +61,11 @@ class Plan(TypedDict):
     total: dict[str, float]
     workers: dict[str, float] | None
     ok: bool
+
+
+def as_json(value: Line | DataclassInstance) -> dict[str, object]:
+    """Return a part of a plan that is no plain value, for `json.dumps`."""
+    return value.row() if isinstance(value, Line) else asdict(value)
 
 
 def device_of(context: Context) -> str:
@@ -128,26 +106,27 @@ def make(context: Context, graphs: Sequence[counts.Graph], rates: Rates, workers
     """
     machine = fit.machine(context.layout.root, context.max_memory)
     plans = [_graph(context, graph, rates, machine) for graph in graphs]
-    disk = sum(plan["total"].disk for plan in plans)
+    total = {key: sum(plan["total"][key] for plan in plans) for key in ("seconds", "disk")}
+    total["seconds"] += costs.START
+    disk = total["disk"]
     if len(plans) > 1 and disk > machine.disk:
         what = (
             f"all together need {format_bytes(disk)} of disk, {format_bytes(machine.disk)} are free"
         )
         mend = "plan for fewer data sets at once, or name another --outputs"
         plans[-1]["findings"].append(Finding(STOP, what, mend))
-    seconds = costs.START + sum(plan["total"].seconds for plan in plans)
-    plan = Plan(
+    shared = None
+    if workers:
+        seconds = sum(shared_seconds(plan["stages"], workers) for plan in plans)
+        shared = {"count": workers, "seconds": costs.START + seconds}
+    return Plan(
         machine=machine,
         rates=rates,
         graphs=plans,
-        total={"seconds": seconds, "disk": disk},
-        workers=None,
+        total=total,
+        workers=shared,
         ok=not any(f.level == STOP for plan in plans for f in plan["findings"]),
     )
-    if workers:
-        shared = costs.START + sum(shared_seconds(p["stages"], workers) for p in plans)
-        plan["workers"] = {"count": workers, "seconds": shared}
-    return plan
 
 
 def _graph(context: Context, graph: counts.Graph, rates: Rates, machine: Machine) -> GraphPlan:
@@ -170,21 +149,21 @@ def _graph(context: Context, graph: counts.Graph, rates: Rates, machine: Machine
         notes = (*notes, share)
     again = partial(lines, context, (low, middle, high), rates)
     table = again(work)
-    total = Total(
-        seconds=sum(t.cost.seconds * t.times for t in table),
-        seconds_low=sum(t.low.seconds * t.times for t in table),
-        seconds_high=sum(t.high.seconds * t.times for t in table),
-        memory=max(t.cost.memory for t in table),
-        disk=sum(t.cost.disk * t.times for t in table),
-    )
-    found = fit.findings(table, total.disk, machine, again, work)
+    total = {
+        "seconds": sum(t.cost.seconds * t.times for t in table),
+        "seconds_low": sum(t.low.seconds * t.times for t in table),
+        "seconds_high": sum(t.high.seconds * t.times for t in table),
+        "memory": max(t.cost.memory for t in table),
+        "disk": sum(t.cost.disk * t.times for t in table),
+    }
+    found = fit.findings(table, total["disk"], machine, again, work)
     return {
         "dataset": graph.name,
         "counts": middle,
         "kept_range": [low.kept, high.kept],
         "from": origin,
         "assumptions": list(notes),
-        "stages": [stage_of(line) for line in table],
+        "stages": table,
         "total": total,
         "findings": [*found, *_unread(context, middle, work)],
     }
@@ -234,35 +213,16 @@ def _unread(context: Context, c: Counts, work: Workload) -> list[Finding]:
     return out
 
 
-def stage_of(line: Line) -> Stage:
-    """Return the row of a line."""
-    cost, low, high = line.cost, line.low, line.high
-    return Stage(
-        stage=cost.stage,
-        method=line.method or None,
-        times=line.times,
-        seconds=cost.seconds,
-        seconds_low=low.seconds,
-        seconds_high=high.seconds,
-        memory=int(cost.memory),
-        memory_high=int(high.memory),
-        disk=int(cost.disk),
-        disk_high=int(high.disk),
-        parts=line.parts,
-        rough=cost.rough,
-    )
-
-
-def shared_seconds(stages: Sequence[Stage], workers: int) -> float:
+def shared_seconds(table: Sequence[Line], workers: int) -> float:
     """Return the seconds with so many processes at work: training shares tasks, seeds and
     methods, infer and eval seeds and methods.
     """
     total = 0.0
     for name in costs.STAGES:
-        mine = [s for s in stages if s.stage == name]
-        whole = sum(s.seconds * s.times for s in mine)
+        mine = [t for t in table if t.cost.stage == name]
+        whole = sum(t.cost.seconds * t.times for t in mine)
         if name in costs.SHARED:
-            pieces = (s.seconds / s.parts * (costs.SKEW if s.parts > 1 else 1) for s in mine)
-            whole = max(whole / workers, min(max(pieces, default=0.0), whole))
+            longest = max((t.longest for t in mine), default=0.0)
+            whole = max(whole / workers, min(longest, whole))
         total += whole
     return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from taamctl.core.units import format_bytes, format_seconds
 from taamctl.planning.finding import STOP
-from taamctl.planning.plan import GraphPlan, Plan, Total
+from taamctl.planning.plan import GraphPlan, Plan
 
 COLUMNS = ("stage", "method", "runs", "time each", "memory", "disk each")
 ROUGH = (
@@ -45,31 +45,28 @@ def rows(graph: GraphPlan) -> list[tuple[str, ...]]:
     """Return the table's rows, the total last."""
     out = [
         (
-            s.stage,
-            f"{s.method or ''}{' (roughly)' if s.rough else ''}",
-            str(s.times) if s.times > 1 else "",
-            format_seconds(s.seconds),
-            format_bytes(s.memory),
-            format_bytes(s.disk),
+            t.cost.stage,
+            f"{t.method} (roughly)" if t.cost.rough else t.method,
+            str(t.times) if t.times > 1 else "",
+            format_seconds(t.cost.seconds),
+            format_bytes(t.cost.memory),
+            format_bytes(t.cost.disk),
         )
-        for s in graph["stages"]
+        for t in graph["stages"]
     ]
     total = graph["total"]
-    sizes = (format_bytes(total.memory), format_bytes(total.disk))
-    return [*out, ("total", "", "", _range(total), *sizes)]
-
-
-def _range(total: Total) -> str:
-    low, high = format_seconds(total.seconds_low), format_seconds(total.seconds_high)
+    low, high = format_seconds(total["seconds_low"]), format_seconds(total["seconds_high"])
+    seconds = f"{low} to {high.removeprefix('about ')}"
     if low == high:
-        return format_seconds(total.seconds)
-    return f"{low} to {high.removeprefix('about ')}"
+        seconds = format_seconds(total["seconds"])
+    sizes = (format_bytes(total["memory"]), format_bytes(total["disk"]))
+    return [*out, ("total", "", "", seconds, *sizes)]
 
 
 def verdict(graph: GraphPlan) -> list[str]:
     """Return the findings, and whether it fits."""
     out = [str(finding) for finding in graph["findings"]]
-    if rough := sorted({s.method or "" for s in graph["stages"] if s.rough}):
+    if rough := sorted({t.method for t in graph["stages"] if t.cost.rough}):
         out.append(f"note: {', '.join(rough)}: {ROUGH}")
     stopped = any(finding.level == STOP for finding in graph["findings"])
     return [*out, f"{graph['dataset']} {'does not fit' if stopped else 'fits'}", ""]

@@ -166,8 +166,8 @@ def test_training_is_priced_by_family_and_says_where_it_is_rough() -> None:
 def test_workers_share_training_down_to_its_longest_task(workers: int, seconds: float) -> None:
     split, train = Cost("split", 0, 0, 20.0), Cost("train", 0, 0, 25.0)
     stages = [
-        plan.stage_of(fit.Line(split, split, split)),
-        plan.stage_of(fit.Line(train, train, train, "m", times=4, parts=5)),
+        fit.Line(split, split, split),
+        fit.Line(train, train, train, "m", times=4, parts=5),
     ]
     assert plan.shared_seconds(stages, workers) == pytest.approx(seconds)
 
