@@ -23,7 +23,7 @@ def _column(flag: str, what: str) -> OptionInfo:
 
 
 @dataclass(frozen=True)
-class Target:
+class Naming:
     """What the graph becomes, and the format that it has."""
 
     name: Annotated[

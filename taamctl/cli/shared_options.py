@@ -111,10 +111,11 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
             found[key] = each.replace(kind=each.KEYWORD_ONLY, annotation=hints[key])
 
     def call(**given: object) -> None:
+        built = {}
         for name, group in groups.items():
             members = given.keys() & inspect.signature(group).parameters.keys()
-            given[name] = group(**{member: given.pop(member) for member in members})
-        command(**given)
+            built[name] = group(**{member: given.pop(member) for member in members})
+        command(**given, **built)
 
     call.__doc__ = command.__doc__
     call.__annotations__ = {key: each.annotation for key, each in found.items()}

@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from taamctl.cli.console import say
-from taamctl.cli.import_options import HERE, About, Columns, Reading, Tables, Target
+from taamctl.cli.import_options import HERE, About, Columns, Naming, Reading, Tables
 
 
 def command(
@@ -22,7 +22,7 @@ def command(
             "holds a whole graph, or a folder called raw.",
         ),
     ],
-    target: Target,
+    naming: Naming,
     columns: Columns,
     tables: Tables,
     reading: Reading,
@@ -42,11 +42,11 @@ def command(
     options = {**columns.named(), **vars(reading)}
     directed = options.pop("directed")
     path, graph = import_graph.import_graph(
-        target.name,
+        naming.name,
         sources,
-        target.into,
+        naming.into,
         options=options,
-        kind=target.kind,
+        kind=naming.kind,
         tasks=tables.tasks,
         split=tables.split,
         directed=directed,
@@ -60,7 +60,7 @@ def command(
         f"features, {len(graph.class_names):,} classes"
     )
     typer.echo(str(path))
-    if target.into.resolve() == HERE.resolve():
-        say(f"next: taamctl data doctor {target.name}")
+    if naming.into.resolve() == HERE.resolve():
+        say(f"next: taamctl data doctor {naming.name}")
     else:
-        say(f"{target.name} is found by its name where it lies as data/{target.name}.h5")
+        say(f"{naming.name} is found by its name where it lies as data/{naming.name}.h5")

@@ -49,14 +49,14 @@ class Answering:
         Option("--scratch", help="Folder for that. Default: the system's for temporary files."),
     ] = None
 
-    def options(self, made: Config, limit: int | None) -> PredictOptions:
-        """Return the same for a bank that was made with `made`."""
+    def options(self, fixed: Config, limit: int | None) -> PredictOptions:
+        """Return the same for a bank that was made with `fixed`."""
         from taamctl.bank.predictor import PredictOptions
 
-        rate = made.bank.unknown
+        rate = fixed.bank.unknown
         if self.unknown is not None:
             rate = _rate(self.unknown)
-        decide = self.decide or made.bank.decide
+        decide = self.decide or fixed.bank.decide
         return PredictOptions(decide, self.router, self.unit, rate, limit, self.scratch)
 
 

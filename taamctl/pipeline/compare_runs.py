@@ -118,8 +118,8 @@ def _refuse_fixed_parts(context: Context) -> None:
     from taamctl.stages import split
 
     for dataset in context.params.section(RunParams).datasets:
-        with Artefact(split.run(context, dataset).path, "split") as made:
-            fixed = split_account.of(made).get("parts")
+        with Artefact(split.run(context, dataset).path, "split") as artefact:
+            fixed = split_account.of(artefact).get("parts")
         if fixed:
             rule = {"given": "given"}.get(fixed, "by time")
             raise TaamctlError(

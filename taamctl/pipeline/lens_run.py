@@ -60,7 +60,7 @@ class LensInputs:
         return layout.file(stage, self.dataset), layout.command(stage, self.dataset)
 
     @cached_property
-    def scenes(self) -> list[routing_lens.QuerySet]:
+    def query_sets(self) -> list[routing_lens.QuerySet]:
         """Return both protocols of both parts."""
         path, made_by = self.input_of("precompute")
         with FeatureStore(path, made_by) as store:
@@ -81,7 +81,7 @@ class LensInputs:
         return found
 
     def routings(self, seed: int) -> list[list[routing_lens.Routing]]:
-        """Return the decisions of a seed's routers, per scene."""
+        """Return the decisions of a seed's routers, per query set."""
         if seed not in self.routed:
             params = self.context.params
             # Profile and metric are the lens's own, whatever the run itself routes by.
@@ -97,7 +97,7 @@ class LensInputs:
                     params.section(LensParams),
                     seed,
                 )
-            self.routed[seed] = [routers.route(scene) for scene in self.scenes]
+            self.routed[seed] = [routers.route(query_set) for query_set in self.query_sets]
         return self.routed[seed]
 
 
@@ -139,9 +139,9 @@ def run(shared: LensInputs, method: str, seed: int) -> Outcome:
         facts, settings, learner = _trained(method, *trained, shared.input_of("precompute"))
         stored = facts["stored"]
         cells = []
-        for at, scene in enumerate(shared.scenes):
-            routings = _wanted(learner, scene, shared, seed, at)
-            cells += _cells(learner, scene, routings, params)
+        for at, query_set in enumerate(shared.query_sets):
+            routings = _wanted(learner, query_set, shared, seed, at)
+            cells += _cells(learner, query_set, routings, params)
         atomic_files.write_json(
             output,
             {
@@ -171,23 +171,23 @@ def _trained(
     module = registry.load("taamctl.methods", method)
     cpu = torch.device("cpu")
     with artefacts.Artefact(path, "train", made_by) as artefact, FeatureStore(*cached) as store:
-        made = artefact.params
+        settings = artefact.params
         facts = json.loads(artefact.attribute("facts"))
-        own = recorded(module.Params, made["method"], path, made_by)
-        train = recorded(TrainParams, made["train"], path, made_by)
+        own = recorded(module.Params, settings["method"], path, made_by)
+        train = recorded(TrainParams, settings["train"], path, made_by)
         devices.pin(cpu, train.threads)
-        learner: Method = module.Method(own, store.info, train, made["seed"], cpu)
+        learner: Method = module.Method(own, store.info, train, settings["seed"], cpu)
         learner.load(*model_store.read(artefact))
-        return facts, {"precompute": store.params, "train": made}, learner
+        return facts, {"precompute": store.params, "train": settings}, learner
 
 
 def _wanted(
-    method: Method, scene: routing_lens.QuerySet, shared: LensInputs, seed: int, at: int
+    method: Method, query_set: routing_lens.QuerySet, shared: LensInputs, seed: int, at: int
 ) -> list[routing_lens.Routing]:
     """Return the routings that make a difference to a method: all of them, the true tasks, or
     none.
     """
-    fixed = {"given": scene.task, "none": np.full(len(scene.y), method.info.num_tasks - 1)}
+    fixed = {"given": query_set.task, "none": np.full(len(query_set.y), method.info.num_tasks - 1)}
     kind = method.facts.task_id
     if kind in fixed:
         return [
@@ -198,22 +198,22 @@ def _wanted(
 
 def _cells(
     method: Method,
-    scene: routing_lens.QuerySet,
+    query_set: routing_lens.QuerySet,
     routings: list[routing_lens.Routing],
     params: LensParams,
 ) -> list[dict[str, object]]:
     bounds = np.array(method.info.bounds)
-    answers = routing_lens.answer(method, scene, routings, params.top)
+    answers = routing_lens.answer(method, query_set, routings, params.top)
     out = []
     for routing, predicted in zip(routings, answers, strict=True):
-        balanced, micro = matrix.average_over_tasks(scene.y, scene.task, predicted, bounds)
+        balanced, micro = matrix.average_over_tasks(query_set.y, query_set.task, predicted, bounds)
         accuracy = None
         if routing.router not in ("none", "given"):
-            accuracy = float((routing.choice == scene.task).mean())
+            accuracy = float((routing.choice == query_set.task).mean())
         out.append(
             {
-                "protocol": scene.protocol,
-                "part": scene.part,
+                "protocol": query_set.protocol,
+                "part": query_set.part,
                 "router": routing.router,
                 "unit": routing.unit.kind,
                 "size": routing.unit.size,

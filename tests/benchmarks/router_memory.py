@@ -74,7 +74,7 @@ def measure(
         "words": ridge.memory_words(store.info.num_features, store.info.num_classes, params, rank),
         "ridge": strength,
     }
-    for scene in bench.scenes:
+    for scene in bench.query_sets:
         predicted = np.concatenate(
             [
                 (
