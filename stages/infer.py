@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
-
 from taamctl.core import registry
 from taamctl.core.plain_values import canonical
 from taamctl.learning.contract import device as devices
@@ -51,8 +49,8 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             learner.load(shared, states)
             routed = params.routed(learner.facts.routing)
             prototypes = features.means("train")
-            arrays = {
-                "stream/bounds": np.array(features.info.bounds),
+            arrays: dict[str, object] = {
+                "stream/bounds": features.info.bounds,
                 "classes/name": features.read("classes/name"),
             }
             for part in ("val", "test"):

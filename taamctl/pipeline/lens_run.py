@@ -90,9 +90,7 @@ class LensInputs:
                 routers = routing_lens.Routers(
                     [partial(store.task, k, NEEDS) for k in range(store.info.num_tasks)],
                     task_id.profiles(store.means("train"), infer),
-                    store.info.bounds,
-                    store.info.num_features,
-                    store.info.hops,
+                    store.info,
                     infer,
                     params.section(LensParams),
                     seed,

@@ -13,18 +13,20 @@ which holds training parts, and `logits` a `QueryGraph`, which has neither label
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import MISSING, asdict, replace
+from functools import partial
+from itertools import product
 
 import numpy as np
 import torch
 
-from taamctl.core.types import SCOPES, Array
-from taamctl.learning.contract import replay_buffer
-from taamctl.learning.contract.method import Facts
+from taamctl.core.types import SCOPES, Prediction
+from taamctl.learning.contract.method import Facts, Method
+from taamctl.learning.contract.replay_buffer import rows_of
 from taamctl.store.feature_store import EXTRAS
-from taamctl.testing.toy_stream import NODES, TOY_TRAIN, ToyStream
+from taamctl.testing.toy_stream import NODES, TOY_TRAIN, States, ToyStream
 
 Check = Callable[[ToyStream], str | None]
 BUDGET = 3  # rows that a class of the toy tasks has more than enough of
@@ -50,9 +52,8 @@ def facts_are_declared(toy: ToyStream) -> str | None:
     assert "Source:" in (inspect.getdoc(toy.module.Method) or ""), (
         "the docstring of Method has no 'Source:'; say what it follows"
     )
-    assert toy.make().scope in SCOPES, (
-        f"scope is {toy.make().scope!r}; it is one of {', '.join(SCOPES)}"
-    )
+    scope = toy.make().scope
+    assert scope in SCOPES, f"scope is {scope!r}; it is one of {', '.join(SCOPES)}"
     return None
 
 
@@ -75,24 +76,21 @@ def parameters_are_declared(toy: ToyStream) -> str | None:
 def same_seed_same_bits_and_inputs_untouched(toy: ToyStream) -> str | None:
     """Learning the same twice gives the same bits, and the tasks are as before."""
     data = toy.tasks()
-    before = [
-        (t.h.clone(), t.y.clone(), t.deg.clone(), {n: np.copy(a) for n, a in t.extras.items()})
-        for t in data
-    ]
-    first, second = toy.learn(toy.make(), data), toy.learn(toy.make(), data)
+    before = deepcopy(data)
+    first = toy.learn(toy.make(), data)
     _same(
         first,
-        second,
+        toy.learn(toy.make(), data),
         "two runs with one seed differ; draw everything from taamctl.core.seeding, and keep "
         "nothing between objects",
     )
     assert any(first), (
         "state() returned nothing at every stage; return the arrays that load() needs"
     )
-    for (h, y, deg, extras), t in zip(before, data, strict=True):
-        untouched = all(torch.equal(a, b) for a, b in ((h, t.h), (y, t.y), (deg, t.deg)))
-        untouched &= all(np.array_equal(a, t.extras[n]) for n, a in extras.items())
-        assert untouched, f"learn() changed the arrays of task {t.task.index}; work on copies"
+    for old, new in zip(before, data, strict=True):
+        untouched = all(torch.equal(getattr(old, n), getattr(new, n)) for n in ("h", "y", "deg"))
+        untouched &= all(np.array_equal(a, new.extras[n]) for n, a in old.extras.items())
+        assert untouched, f"learn() changed the arrays of task {new.task.index}; work on copies"
     return None
 
 
@@ -114,52 +112,57 @@ def results_do_not_depend_on_the_global_random_state(toy: ToyStream) -> str | No
 
 def state_round_trip_gives_the_same_predictions(toy: ToyStream) -> str | None:
     """A new object that loads the states predicts the same, whatever its own seed is."""
-    method, states = toy.learned
-    method.load(method.shared(), states)
+    method, states = toy.loaded()
     fresh = toy.make(seed=99)  # nothing may come from the seed that the state should hold
     fresh.load(method.shared(), states)
     for task_id in range(toy.info.num_tasks):
-        a, b = method.predict(toy.query(1), task_id), fresh.predict(toy.query(1), task_id)
-        assert all(torch.equal(a.labels[s], b.labels[s]) for s in SCOPES), (
+        query = toy.query(1)
+        assert _agree(method.predict(query, task_id), fresh.predict(query, task_id)), (
             f"after load() a new object predicts otherwise for task {task_id}; what predictions "
             "depend on belongs into state() or shared()"
         )
     return None
 
 
+def _stages(toy: ToyStream) -> Iterator[tuple[int, int]]:
+    """Load every stage's model; yield the stage and the classes seen by then."""
+    for stage, (_, seen) in enumerate(toy.info.bounds):
+        if toy.learned[0].trains(stage):
+            toy.loaded(stage)
+            yield stage, seen
+
+
 def predictions_stay_in_their_scope_and_among_seen_classes(toy: ToyStream) -> str | None:
     """No prediction is a class that is not yet seen, or outside its scope."""
-    method, states = toy.learned
-    for stage in range(toy.info.num_tasks):
-        if not method.trains(stage):
-            continue
-        method.load(method.shared(), states[: stage + 1])
+    for stage, seen in _stages(toy):
         for task_id in range(stage + 1):
             low, high = toy.info.bounds[task_id]
-            labels = method.predict(toy.query(0), task_id).labels
+            labels = toy.learned[0].predict(toy.query(0), task_id).labels
             assert all(v.shape == (NODES,) and v.dtype == torch.int64 for v in labels.values()), (
                 f"predictions must be [{NODES}] int64, one per node; logits() must return [N, seen]"
             )
-            seen = toy.info.bounds[stage][1]
-            assert int(labels["all_seen"].max()) < seen, (
-                f"at stage {stage} class {int(labels['all_seen'].max())} is predicted, but {seen} "
-                "are seen; cut the logits to them"
+            highest = int(labels["all_seen"].max())
+            assert highest < seen, (
+                f"at stage {stage} class {highest} is predicted, but {seen} are seen; cut the "
+                "logits to them"
             )
             assert int(labels["up_to_task"].max()) < high, (
                 f"up_to_task goes beyond class {high - 1}"
             )
-            inside = low <= int(labels["task_only"].min()) <= int(labels["task_only"].max()) < high
-            assert inside, f"task_only leaves the classes {low}..{high - 1}"
+            own = labels["task_only"]
+            assert low <= int(own.min()) <= int(own.max()) < high, (
+                f"task_only leaves the classes {low}..{high - 1}"
+            )
     return None
 
 
 def node_order_of_a_query_does_not_matter(toy: ToyStream) -> str | None:
     """A node's prediction does not depend on where the node stands in its query graph."""
-    method, states = toy.learned
-    method.load(method.shared(), states)
+    method, _ = toy.loaded()
     order = torch.randperm(NODES, generator=torch.Generator().manual_seed(0)).tolist()
-    plain, moved = method.predict(toy.query(1), 1), method.predict(toy.query(1, order=order), 1)
-    assert all(torch.equal(plain.labels[s][order], moved.labels[s]) for s in SCOPES), (
+    plain = method.predict(toy.query(1), 1)
+    moved = method.predict(toy.query(1, order=order), 1)
+    assert _agree(Prediction({s: v[order] for s, v in plain.labels.items()}), moved), (
         "the same nodes in another order are predicted differently; logits() must treat nodes by "
         "their features and edges alone"
     )
@@ -168,13 +171,11 @@ def node_order_of_a_query_does_not_matter(toy: ToyStream) -> str | None:
 
 def queries_leave_no_trace(toy: ToyStream) -> str | None:
     """What was asked before changes no answer: nothing is learned from test nodes."""
-    method, states = toy.learned
-    method.load(method.shared(), states)
+    method, _ = toy.loaded()
     first = method.predict(toy.query(1), 1)
     for task_id in range(toy.info.num_tasks):
         method.predict(toy.query(task_id, seed=5), task_id)
-    again = method.predict(toy.query(1), 1)
-    assert all(torch.equal(first.labels[s], again.labels[s]) for s in SCOPES), (
+    assert _agree(first, method.predict(toy.query(1), 1)), (
         "a query is answered differently after other queries; logits() must change nothing in the "
         "object"
     )
@@ -199,21 +200,17 @@ def a_class_with_one_node_and_a_task_with_one_class(toy: ToyStream) -> str | Non
 
 def resuming_equals_going_through(toy: ToyStream) -> str | None:
     """A run that was cut after the second task and goes on gives the same bits."""
-    data, first = toy.tasks(), toy.make()
+    data = toy.tasks()
+    first = toy.make()
     if not all(first.trains(k) for k in range(len(data))) or first.facts.sees == "all":
         return "starts anew at every stage: nothing to resume inside"
-    whole = toy.learn(toy.make(), data)
-    states, training = [], {}
-    for k in range(2):
-        first.learn((data[k],))
-        states.append(first.state())
-        training = first.training_state()
+    states = toy.learn(first, data[:2])
     resumed = toy.make()
-    resumed.load(first.shared(), states, training)
+    resumed.load(first.shared(), states, first.training_state())
     resumed.learn((data[2],))
     _same(
         [resumed.state()],
-        [whole[2]],
+        toy.learn(toy.make(), data)[2:],
         "a resumed run differs; load() must install all of state() and training_state()",
     )
     return None
@@ -236,12 +233,10 @@ def a_new_object_per_stage_changes_nothing(toy: ToyStream) -> str | None:
 def stages_know_only_their_states(toy: ToyStream) -> str | None:
     """No other way leads from task to task: not a class attribute, not a global, not a file."""
     alone = toy.stream(toy.make, toy.tasks())
-    last = toy.info.num_tasks - 1
 
     def disturb(k: int) -> None:
-        if (
-            k == last
-        ):  # by now earlier tasks are learned; another run passes through before the last one is
+        """Let another run pass through, between the earlier tasks and the last one."""
+        if k == toy.info.num_tasks - 1:
             toy.learn(toy.make(seed=7), toy.tasks(seed=7))
 
     _same(
@@ -257,26 +252,26 @@ def memory_is_what_is_declared(toy: ToyStream) -> str | None:
     """Rows, words and optimiser stay within `stored`; the rows declared are the rows kept (at
     most those where ROWS_AT_MOST says so).
     """
-    usual: dict[str, Any] = {}
-    for changes in (usual, {**usual, "budget": BUDGET}) if toy.has_budget else (usual,):
-        for one_node in (False, True):
-            data = toy.tasks(one_node=one_node)
-            states = toy.stream(lambda changes=changes: toy.make(**changes), data)  # type: ignore[misc]
-            kept = sum(replay_buffer.rows_of(s) for s in states)
-            declared = toy.make(**changes).stored(toy.sizes(data)).rows
-            if toy.facts.memory == "none":
-                assert kept == 0, (
-                    f"{kept} rows of earlier data are kept, but facts.memory is 'none'; say in "
-                    "words what is kept"
-                )
-                assert declared == 0 or toy.facts.sees == "all", (
-                    f"stored() declares {declared} rows, but facts.memory is 'none'"
-                )
-            elif not getattr(toy.module, "ROWS_AT_MOST", False):
-                assert kept == declared, (
-                    f"{kept} rows are kept, but stored() declares {declared}; count them right, or "
-                    "set ROWS_AT_MOST = True in the module where the number is only an upper bound"
-                )
+    makes: list[Callable[[], Method]] = [toy.make]
+    if toy.has_budget:
+        makes.append(partial(toy.make, budget=BUDGET))
+    for make, one_node in product(makes, (False, True)):
+        data = toy.tasks(one_node=one_node)
+        kept = sum(rows_of(state) for state in toy.stream(make, data))
+        declared = make().stored(toy.sizes(data)).rows
+        if toy.facts.memory == "none":
+            assert kept == 0, (
+                f"{kept} rows of earlier data are kept, but facts.memory is 'none'; say in "
+                "words what is kept"
+            )
+            assert declared == 0 or toy.facts.sees == "all", (
+                f"stored() declares {declared} rows, but facts.memory is 'none'"
+            )
+        elif not getattr(toy.module, "ROWS_AT_MOST", False):
+            assert kept == declared, (
+                f"{kept} rows are kept, but stored() declares {declared}; count them right, or "
+                "set ROWS_AT_MOST = True in the module where the number is only an upper bound"
+            )
     return None
 
 
@@ -300,17 +295,16 @@ def cumulative_methods_keep_their_logits(toy: ToyStream) -> str | None:
     """A method that says that later tasks change no logit is right: a stage's logits are the
     first columns of the last stage's.
     """
-    method, states = toy.learned
+    method, _ = toy.learned
     if not method.cumulative:
         return "not declared cumulative"
-    shared = method.shared()
-    asked = [(stage, j) for stage in range(len(states)) for j in range(stage + 1)]
-    early = []
-    for stage, j in asked:
-        method.load(shared, states[: stage + 1])
-        early.append(method.logits(toy.query(j), j))
-    method.load(shared, states)
-    for (stage, j), before in zip(asked, early, strict=True):
+    early = {
+        (stage, j): method.logits(toy.query(j), j)
+        for stage, _ in _stages(toy)
+        for j in range(stage + 1)
+    }
+    toy.loaded()
+    for (stage, j), before in early.items():
         after = method.logits(toy.query(j), j)[:, : before.shape[1]]
         assert torch.allclose(before, after, rtol=1e-4, atol=1e-5), (
             f"the logits of task {j} after stage {stage} are changed by later tasks; leave "
@@ -325,18 +319,16 @@ def methods_learn(toy: ToyStream) -> str | None:
     """
     if toy.facts.family in MAY_FAIL:
         return f"a method of the family {toy.facts.family!r} need not"
-    method, last = (
-        toy.make(train=replace(TOY_TRAIN, epochs=150, lr=0.02, weight_decay=0.0)),
-        toy.info.num_tasks - 1,
-    )
+    method = toy.make(train=replace(TOY_TRAIN, epochs=150, lr=0.02, weight_decay=0.0))
+    last = toy.info.num_tasks - 1
     states = toy.learn(method, toy.tasks())
-    for stage in (
-        {1, last} if method.trains(1) and method.independent else {1 if method.trains(1) else last}
-    ):
+    stages = {1} if method.trains(1) else {last}
+    if method.independent:
+        stages.add(last)
+    for stage in stages:
         method.load(method.shared(), states[: stage + 1])
-        share = float(
-            (method.predict(toy.query(1), 1).labels["task_only"] == toy.tasks()[1].y).float().mean()
-        )
+        labels = method.predict(toy.query(1), 1).labels["task_only"]
+        share = float((labels == toy.tasks()[1].y).float().mean())
         assert share > 0.9, (
             f"{share:.0%} of well-separated training nodes are right after 150 epochs (stage "
             f"{stage}); does learn() change what logits() uses, and do state() and load() carry it?"
@@ -346,13 +338,7 @@ def methods_learn(toy: ToyStream) -> str | None:
 
 def stored_counts_are_whole_and_positive(toy: ToyStream) -> str | None:
     """The declared cost is whole numbers."""
-    stored = toy.make().stored(np.array([12, 8, 12, 8, 20]))
-    counts = {
-        "parameters": stored.parameters,
-        "rows": stored.rows,
-        "uncounted": stored.uncounted,
-        "net": stored.net,
-    }
+    counts = asdict(toy.make().stored(np.array([12, 8, 12, 8, 20])))
     wrong = [f"{name} = {n!r}" for name, n in counts.items() if not isinstance(n, int) or n < 0]
     assert not wrong, (
         f"stored() returns {', '.join(wrong)}; whole numbers of float32 words (int, not NumPy's), "
@@ -382,15 +368,18 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def _same(first: list[dict[str, Array]], second: list[dict[str, Array]], otherwise: str) -> None:
+def _agree(first: Prediction, second: Prediction) -> bool:
+    return all(torch.equal(first.labels[s], second.labels[s]) for s in SCOPES)
+
+
+def _same(first: States, second: States, otherwise: str) -> None:
     """Hold two lists of states to the same names and bits."""
     for k, (a, b) in enumerate(zip(first, second, strict=True)):
-        differ = [n for n in sorted({*a, *b}) if not _equal(a, b, n)]
-        assert not differ, (
-            f"{otherwise}. State {k} differs in "
-            f"{', '.join(differ[:4])}{', ...' if len(differ) > 4 else ''}."
-        )
-
-
-def _equal(a: Mapping[str, Array], b: Mapping[str, Array], name: str) -> bool:
-    return name in a and name in b and bool(np.array_equal(a[name], b[name]))
+        differ = [
+            name
+            for name in sorted({*a, *b})
+            if not (name in a and name in b and np.array_equal(a[name], b[name]))
+        ]
+        more = ", ..." if len(differ) > 4 else ""
+        names = ", ".join(differ[:4]) + more
+        assert not differ, f"{otherwise}. State {k} differs in {names}."

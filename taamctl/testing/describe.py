@@ -13,6 +13,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.params import binding, sections
 
 PACKAGE = "taamctl.methods"
+SHOWN = ("title", "family", "sees", "task_id", "needs", "query_needs", "memory")
 SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 
 
@@ -20,30 +21,15 @@ def summary(name: str) -> dict[str, Any]:
     """Return one method's row of the list; a method that cannot be used has its reason under
     `broken`, and no facts.
     """
+    row: dict[str, Any] = {"name": name, **dict.fromkeys(SHOWN)}
+    row |= {"from": registry.origin(PACKAGE, name), "broken": None}
     try:
         facts = registry.load(PACKAGE, name).Method.facts
     except TaamctlError as error:
-        row: dict[str, Any] = dict.fromkeys(
-            ("title", "family", "sees", "task_id", "needs", "query_needs", "memory")
-        )
-        return {
-            "name": name,
-            **row,
-            "from": registry.origin(PACKAGE, name),
-            "broken": error.message,
-        }
-    return {
-        "name": name,
-        "title": facts.title,
-        "family": facts.family,
-        "sees": facts.sees,
-        "task_id": facts.task_id,
-        "needs": list(facts.needs),
-        "query_needs": list(facts.query_needs),
-        "memory": facts.memory,
-        "from": registry.origin(PACKAGE, name),
-        "broken": None,
-    }
+        return {**row, "broken": error.message}
+    shown = {key: getattr(facts, key) for key in SHOWN}
+    lists = {key: list(shown[key]) for key in ("needs", "query_needs")}
+    return {**row, **shown, **lists}
 
 
 def describe(name: str, section: Any, where: str) -> dict[str, Any]:
@@ -81,23 +67,19 @@ def describe(name: str, section: Any, where: str) -> dict[str, Any]:
     }
 
 
-def _parameters(cls: type[Any], section: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _parameters(cls: type[Any], section: Mapping[str, object]) -> list[dict[str, object]]:
     hints = typing.get_type_hints(cls)
-    rows = []
+    rows: list[dict[str, object]] = []
     for field in dataclasses.fields(cls):
-        bounds = [
-            f"{SIGNS[sign]} {value}"
-            for sign, value in (field.metadata.get("bounds") or {}).items()
-            if value is not None
-        ]
-        choices = field.metadata.get("choices")
+        bounds = field.metadata.get("bounds") or {}
+        limits = [f"{SIGNS[sign]} {value}" for sign, value in bounds.items() if value is not None]
         rows.append(
             {
                 "name": field.name,
                 "value": plain_values.canonical(section[field.name]),
                 "type": binding.kind_name(hints[field.name]),
-                "range": ", ".join(bounds),
-                "choices": list(choices) if choices else None,
+                "range": ", ".join(limits),
+                "choices": list(field.metadata.get("choices") or ()) or None,
                 "doc": field.metadata.get("doc", ""),
             }
         )

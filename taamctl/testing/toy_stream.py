@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -32,6 +32,13 @@ TOY_TRAIN = TrainParams(
 States = list[dict[str, Array]]
 
 
+class Plugin(Protocol):
+    """What a method's module has; `DEFAULTS` too where it is outside this package."""
+
+    Method: type[Method]
+    Params: type[Any] | None
+
+
 class ToyStream:
     """One method's module and what its checks need of it.
 
@@ -40,60 +47,54 @@ class ToyStream:
         values: changes of the method's usual parameters.
     """
 
-    def __init__(self, module: Any, values: Mapping[str, Any] | None = None) -> None:
-        self.module, self.info, self.facts = module, INFO, module.Method.facts
+    def __init__(self, module: Plugin, values: Mapping[str, object] | None = None) -> None:
+        self.module = module
+        self.info = INFO
+        self.facts = module.Method.facts
         self._values = {**usual_values(module), **(values or {})}
 
-    def make(self, seed: int = 1, train: TrainParams = TOY_TRAIN, **changes: Any) -> Method:
+    def make(self, seed: int = 1, train: TrainParams = TOY_TRAIN, **changes: object) -> Method:
         """Make a method.
 
         Args:
             changes: of the method's own parameters.
         """
         device = torch.device("cpu")
-        devices.pin(
-            device, train.threads
-        )  # as training does: the last bits depend on it, and on arrays this small one is fastest
-        own: Any = None
+        # As training does: the last bits depend on it, and small arrays are fastest so.
+        devices.pin(device, train.threads)
+        own: object = None
         faults: list[str] = []
         if self.module.Params is not None:
             own = binding.bind(self.module.Params, {**self._values, **changes}, "DEFAULTS", faults)
         assert not faults, (
             "the values of the parameters do not fit `Params`; mend DEFAULTS:\n" + "\n".join(faults)
         )
-        method: Method = self.module.Method(own, self.info, train, seed, device)
-        return method
+        return self.module.Method(own, self.info, train, seed, device)
 
     @property
     def has_budget(self) -> bool:
         """Tell whether the method has the parameter that sizes a replay method's memory."""
-        return (
-            self.module.Params is not None and "budget" in self.module.Params.__dataclass_fields__
-        )
+        return "budget" in getattr(self.module.Params, "__dataclass_fields__", {})
 
     def tasks(self, seed: int = 0, *, one_node: bool = False) -> list[TaskData]:
         """Return the training parts, with the extras that the method's `facts.needs` names and
         no others.
         """
         return [
-            _toy(self.info, k, seed, one_node).task(self.facts.needs)
-            for k in range(self.info.num_tasks)
+            _graph(k, seed, one_node).task(self.facts.needs) for k in range(self.info.num_tasks)
         ]
 
-    def query(self, k: int, seed: int = 0, order: Sequence[int] | None = None) -> QueryGraph:
+    def query(self, k: int, seed: int = 0, order: Sequence[int] = range(NODES)) -> QueryGraph:
         """Return the nodes of a task as a query graph, with the extras that `facts.query_needs`
         names.
 
         Args:
-            order: [N] the order that the nodes come in; None as in `tasks`.
+            order: [N] the order that the nodes come in; that of `tasks` unless given.
         """
-        toy = _toy(self.info, k, seed, False)
-        order = list(range(NODES)) if order is None else list(order)
-        return QueryGraph(
-            toy.h[order],
-            toy.deg[order],
-            _extras(toy.x[order], toy.linked[np.ix_(order, order)], self.facts.query_needs),
-        )
+        toy = _graph(k, seed, one_node=False)
+        order = list(order)
+        extras = _extras(toy.x[order], toy.linked[np.ix_(order, order)], self.facts.query_needs)
+        return QueryGraph(toy.h[order], toy.deg[order], extras)
 
     def learn(self, method: Method, data: Sequence[TaskData]) -> States:
         """Take one object through the whole stream and return what it kept of every stage; {}
@@ -101,8 +102,9 @@ class ToyStream:
         """
         states: States = []
         for k in range(len(data)):
+            first = 0 if method.facts.sees == "all" else k
             if method.trains(k):
-                method.learn(tuple(data[: k + 1]) if method.facts.sees == "all" else (data[k],))
+                method.learn(tuple(data[first : k + 1]))
             states.append(method.state() if method.trains(k) else {})
         return states
 
@@ -121,17 +123,17 @@ class ToyStream:
         Raises:
             AssertionError: a state holds more than the method declares.
         """
-        kept = _Kept()
+        finished = _Finished()
 
         def task(k: int) -> TaskData:
             before(k)
             return data[k]
 
         try:
-            train_stream(make, task, self.sizes(data), kept, SILENT)
+            train_stream(make, task, self.sizes(data), finished, SILENT)
         except TaamctlError as error:
             raise AssertionError(f"{error.message}: {error.hint}") from error
-        return [kept.states.get(k, {}) for k in range(len(data))]
+        return [finished.states.get(k, {}) for k in range(len(data))]
 
     def sizes(self, data: Sequence[TaskData]) -> Array:
         """Return [C] training nodes per class."""
@@ -139,14 +141,20 @@ class ToyStream:
 
     @cached_property
     def learned(self) -> tuple[Method, States]:
-        """Return a method that has learned the stream and what it kept, for checks that only
-        predict; `load` before you do.
+        """Return a method that has learned the stream and its states, for checks that only
+        predict.
         """
         method = self.make()
         return method, self.learn(method, self.tasks())
 
+    def loaded(self, stage: int = -1) -> tuple[Method, States]:
+        """Return `learned`, with the model as it was after a stage; the last unless given."""
+        method, states = self.learned
+        method.load(method.shared(), states[: stage % len(states) + 1])
+        return method, states
 
-def usual_values(module: Any) -> dict[str, Any]:
+
+def usual_values(module: Plugin) -> dict[str, object]:
     """Return the usual values of a plug-in's parameters: the packaged params.yaml's for one of
     ours, else its `DEFAULTS`.
     """
@@ -163,7 +171,7 @@ def usual_values(module: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Toy:
+class _Graph:
     """A task's nodes: x [N, F] raw features, linked [N, N] symmetric weights with self-loops, y
     [N]; H and degrees follow from them.
     """
@@ -175,40 +183,30 @@ class _Toy:
 
     @property
     def h(self) -> torch.Tensor:
-        return differentiable.propagate_rows(
-            differentiable.adjacency(_extras(self.x, self.linked, ("edges",))),
-            torch.from_numpy(self.x),
-            INFO.hops,
-        )
+        edges = differentiable.adjacency(_extras(self.x, self.linked, ("edges",)))
+        return differentiable.propagate_rows(edges, torch.from_numpy(self.x), INFO.hops)
 
     @property
     def deg(self) -> torch.Tensor:
         return torch.from_numpy(self.linked.sum(1).astype(np.float32))
 
     def task(self, needs: Sequence[str]) -> TaskData:
-        return TaskData(
-            self.index,
-            self.h,
-            torch.from_numpy(self.y),
-            self.deg,
-            _extras(self.x, self.linked, needs),
-        )
+        extras = _extras(self.x, self.linked, needs)
+        return TaskData(self.index, self.h, torch.from_numpy(self.y), self.deg, extras)
 
 
-def _toy(info: StreamInfo, k: int, seed: int, one_node: bool) -> _Toy:
-    low, high = info.bounds[k]
+def _graph(k: int, seed: int, one_node: bool) -> _Graph:
+    low, high = INFO.bounds[k]
     y = np.arange(NODES) % (high - low)
     if one_node and high - low > 1:
         y = np.array([0] * (NODES - 1) + [1])
     rng = numpy_generator(seed, "kit", k)
-    x = (rng.random((NODES, info.num_features)) + 3 * np.eye(info.num_features)[low + y]).astype(
-        np.float32
-    )
-    linked = np.triu(rng.random((NODES, NODES)) < 0.2, 1) & (
-        y[:, None] == y
-    )  # inside a class, so that H keeps classes apart
+    means = 3 * np.eye(INFO.num_features)[low + y]
+    x = (rng.random((NODES, INFO.num_features)) + means).astype(np.float32)
+    linked = np.triu(rng.random((NODES, NODES)) < 0.2, 1)
+    linked &= y[:, None] == y  # inside a class, so that H keeps classes apart
     loops = np.diag(1 + (np.arange(NODES) % 5 == 0))  # a node that had a loop has two
-    return _Toy(Task(k, low, high), x, (linked | linked.T) + loops, y + low)
+    return _Graph(Task(k, low, high), x, (linked | linked.T) + loops, y + low)
 
 
 def _extras(x: Array, linked: Array, needs: Sequence[str]) -> dict[str, Array]:
@@ -218,25 +216,24 @@ def _extras(x: Array, linked: Array, needs: Sequence[str]) -> dict[str, Array]:
     import scipy.sparse as sp
 
     values = sp.csr_matrix(x)
-    edges = np.repeat(np.tile(np.arange(NODES, dtype=np.int32), NODES), linked.ravel())
     every = {
         "x_indptr": values.indptr.astype(np.int64),
         "x_indices": values.indices.astype(np.int32),
         "x_data": values.data,
         "indptr": np.concatenate([[0], np.cumsum(linked.sum(1))]),
-        "indices": edges,
+        "indices": np.repeat(np.tile(np.arange(NODES, dtype=np.int32), NODES), linked.ravel()),
     }
     return {name: every[name] for need in needs for name in EXTRAS[need]}
 
 
-class _Kept:
+class _Finished:
     """Finished stages, in memory."""
 
     def __init__(self) -> None:
         self.states: dict[int, dict[str, Array]] = {}
 
-    def load(self, stage: int) -> tuple[State, State, Array] | None:
-        return None
+    def load(self, stage: int) -> None:
+        """Return nothing: every run is a new one."""
 
     def save(self, stage: int, state: State, training: State, losses: Array) -> None:
         self.states[stage] = dict(state)

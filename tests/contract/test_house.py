@@ -231,7 +231,7 @@ FUNCTION = 60  # lines
 # Longer than that since lines are 100 columns wide, with their present length. They are to be
 # split: a number here may fall and never rise, and what has become short enough leaves the list.
 LONG_FILES: dict[str, int] = {
-    "stages/infer.py": 103,
+    "stages/infer.py": 101,
     "stages/precompute.py": 66,
     "stages/train.py": 84,
     "taamctl/cli/common.py": 132,

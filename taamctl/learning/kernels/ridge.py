@@ -19,9 +19,8 @@ from taamctl.core.seeding import torch_generator
 from taamctl.params.train_params import RidgeParams
 
 Hops = Mapping[int, torch.Tensor]
-GRID = 10.0 ** torch.linspace(
-    -2, 1, 13, dtype=torch.float64
-)  # ridges that generalised cross-validation chooses from
+# Ridges that generalised cross-validation chooses from.
+GRID = 10.0 ** torch.linspace(-2, 1, 13, dtype=torch.float64)
 ROWS = 8192  # profiles that are in memory at once
 
 
@@ -44,22 +43,20 @@ class Lift:
         width = params.profile_width(num_features)
         projects = width < num_features
         columns = width if projects else width - num_features
-        return Lift(
-            torch.randn(num_features, columns, generator=torch_generator(seed, "ridge")), projects
-        )
+        generator = torch_generator(seed, "ridge")
+        return Lift(torch.randn(num_features, columns, generator=generator), projects)
 
     def profile(self, hops: Hops, weights: Mapping[int, float]) -> torch.Tensor:
         """Return profiles, [N, P] float32: the sum of w_j S^j X / |S^j X| over the given hops,
         scaled to length 1, lifted.
         """
         z = _unit(torch.stack([w * _unit(hops[j]) for j, w in sorted(weights.items())]).sum(0))
+        if not self.matrix.shape[1]:
+            return z
+        turned = z @ self.matrix.to(z.device)
         if self.projects:
-            return _unit(z @ self.matrix.to(z.device))
-        return (
-            torch.cat([z, _unit(torch.relu(z @ self.matrix.to(z.device)))], 1)
-            if self.matrix.shape[1]
-            else z
-        )
+            return _unit(turned)
+        return torch.cat([z, _unit(torch.relu(turned))], 1)
 
 
 @dataclass(frozen=True)
@@ -78,11 +75,8 @@ class Sums:
 
     def joined(self, other: Sums) -> Sums:
         """Return the sums of both, the other's classes after these."""
-        return Sums(
-            self.gram + other.gram,
-            torch.cat([self.cross, other.cross], 1),
-            self.nodes + other.nodes,
-        )
+        cross = torch.cat([self.cross, other.cross], 1)
+        return Sums(self.gram + other.gram, cross, self.nodes + other.nodes)
 
 
 def collect(hops: Hops, y: torch.Tensor, classes: int, lift: Lift, params: RidgeParams) -> Sums:
@@ -94,10 +88,9 @@ def collect(hops: Hops, y: torch.Tensor, classes: int, lift: Lift, params: Ridge
     """
     counts = torch.bincount(y, minlength=classes).double().clamp(min=1)
     weights = (1 / counts)[y].float()
-    wanted = [
-        params.hops,
-        *({j: 1.0} for j in sorted(params.hops) if params.views and len(params.hops) > 1),
-    ]
+    wanted = [params.hops]
+    if params.views and len(params.hops) > 1:
+        wanted += [{j: 1.0} for j in sorted(params.hops)]
     width = params.profile_width(next(iter(hops.values())).shape[1])
     gram = torch.zeros(width, width, dtype=torch.float64)
     cross = torch.zeros(classes, width, dtype=torch.float64)
@@ -126,20 +119,19 @@ def solve(sums: Sums, params: RidgeParams) -> tuple[torch.Tensor, float]:
     values, vectors = torch.linalg.eigh(root[:, None] * sums.gram * root)
     values = values.clamp(min=0)
     turned = vectors.T @ (root[:, None] * sums.cross)
-    ridge = (
-        params.ridge
-        if params.ridge is not None
-        else _by_cross_validation(values, turned, sums.nodes)
-    )
-    return (
-        root[:, None] * (vectors @ (turned / (values + ridge)[:, None]))
-    ).float().contiguous(), ridge
+    ridge = params.ridge
+    if ridge is None:
+        ridge = _by_cross_validation(values, turned, sums.nodes)
+    weights = root[:, None] * (vectors @ (turned / (values + ridge)[:, None]))
+    return weights.float().contiguous(), ridge
 
 
 def _by_cross_validation(values: torch.Tensor, turned: torch.Tensor, nodes: int) -> float:
-    squares, classes = (turned**2).sum(1), turned.shape[1]
+    squares = (turned**2).sum(1)
     shrunk = values[None] + GRID[:, None]
-    residual = classes - 2 * (squares / shrunk).sum(1) + (values * squares / shrunk**2).sum(1)
+    residual = (
+        turned.shape[1] - 2 * (squares / shrunk).sum(1) + (values * squares / shrunk**2).sum(1)
+    )
     freedom = 1 - (values / shrunk).sum(1) / nodes
     scores = torch.where(freedom > 0, residual.clamp(min=0) / freedom**2, torch.inf)
     return float(GRID[int(scores.argmin())])
@@ -152,7 +144,9 @@ def memory_words(
     what `squeeze` keeps of it.
     """
     width = params.profile_width(num_features)
-    gram = width * (width + 1) // 2 if rank is None else width * (min(rank, width) + 1)
+    gram = width * (width + 1) // 2
+    if rank is not None:
+        gram = width * (min(rank, width) + 1)
     return gram + width * num_classes
 
 

@@ -9,6 +9,7 @@ posteriors. AMP prototypes compare the mean of the unit's profiles.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,7 +19,9 @@ from taamctl.learning.kernels import ridge
 from taamctl.learning.routing import task_id
 from taamctl.params.train_params import InferParams, RidgeParams
 
-ROUTERS = ("amp", "class", "gaussian", "ridge")
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 Bounds = Sequence[tuple[int, int]]
 
 
@@ -60,7 +63,8 @@ def linear_scores(
     the regression's output.
     """
     weights, strength = ridge.solve(sums, params)
-    mean, classes = sums.cross, sums.cross.shape[1]
+    mean = sums.cross
+    classes = mean.shape[1]
     centred = mean / mean.norm(dim=0).clamp(min=1e-12)
     within = (sums.gram - mean @ mean.T) / classes
     diagonal = sums.gram.diagonal().clamp(min=1e-12) / classes
@@ -81,15 +85,15 @@ def task_log_posterior(class_scores: torch.Tensor, bounds: Bounds) -> torch.Tens
     return torch.stack([torch.logsumexp(log_p[:, low:high], 1) for low, high in bounds], 1)
 
 
-def smoothed(log_posterior: Array, edges: object) -> Array:
+def smoothed(log_posterior: Array, edges: csr_matrix) -> Array:
     """Return log of the mean of a node's posterior and the mean posterior of the nodes it receives
     from, itself included, [N, T].
 
     Args:
-        edges: scipy CSR [N, N] with self-loops.
+        edges: [N, N] with self-loops.
     """
     p = np.exp(log_posterior)
-    around = np.asarray(edges @ p) / np.maximum(np.asarray(edges.sum(1)), 1e-12)  # type: ignore[attr-defined]
+    around = np.asarray(edges @ p) / np.maximum(np.asarray(edges.sum(1)), 1e-12)
     return np.asarray(np.log(np.maximum((p + around) / 2, 1e-30)))
 
 
@@ -104,13 +108,14 @@ def soft_choice(
         experts: task -> (rows [n], log probabilities [n, classes of the task]) for the nodes that
             have the task among their top ones.
     """
-    best, chosen = np.full(len(log_posterior), -np.inf), np.full(len(log_posterior), -1, np.int64)
+    best = np.full(len(log_posterior), -np.inf)
+    chosen = np.full(len(log_posterior), -1, np.int64)
     for k in sorted(experts):
         rows, log_p = experts[k]
         joint = log_posterior[rows, k, None] + log_p
-        value, label = joint.max(1), joint.argmax(1) + bounds[k][0]
-        better = value > best[rows]
-        best[rows[better]], chosen[rows[better]] = value[better], label[better]
+        better = joint.max(1) > best[rows]
+        best[rows[better]] = joint.max(1)[better]
+        chosen[rows[better]] = joint.argmax(1)[better] + bounds[k][0]
     return chosen
 
 

@@ -6,22 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import torch
 
-from taamctl.core.types import Array, QueryGraph, TaskData
+from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning.contract.method import Method
 from taamctl.learning.kernels import ridge
 from taamctl.learning.routing import query_units, routers
 from taamctl.params.train_params import InferParams, LensParams
 from taamctl.propagation import differentiable
 
-HARD, SOFT, SMOOTHED = (
-    "hard",
-    "soft",
-    "smoothed",
-)  # the expert of one task; the best of several; after averaging over neighbours
+HARD = "hard"  # the expert of one task
+SOFT = "soft"  # the best of several
+SMOOTHED = "smoothed"  # the expert of one task, after averaging over neighbours
 
 
 @dataclass(frozen=True)
@@ -65,101 +64,85 @@ class Routers:
     Args:
         tasks: returns the training part of a task, with raw features and edges.
         prototypes: [T, D] AMP profiles of the training parts.
-        stored: k of H = S^k X.
     """
 
     def __init__(
         self,
         tasks: Sequence[Callable[[], TaskData]],
         prototypes: Array,
-        bounds: routers.Bounds,
-        num_features: int,
-        stored: int,
+        info: StreamInfo,
         infer: InferParams,
         lens: LensParams,
         seed: int,
     ) -> None:
-        self.bounds, self.prototypes, self.stored, self.infer, self.lens = (
-            bounds,
-            prototypes,
-            stored,
-            infer,
-            lens,
-        )
-        self.lift = ridge.Lift.draw(num_features, lens.router, seed)
-        sums = None
-        for load in tasks:
-            data = load()
-            hops = differentiable.hop_rows(data.h, data.extras, lens.router.hops, stored)
-            low, high = data.task.low, data.task.high
-            mine = ridge.collect(hops, data.y - low, high - low, self.lift, lens.router)
-            sums = mine if sums is None else sums.joined(mine)
-        assert sums is not None
+        self.info = info
+        self.prototypes = prototypes
+        self.infer = infer
+        self.lens = lens
+        self.lift = ridge.Lift.draw(info.num_features, lens.router, seed)
+        sums = reduce(ridge.Sums.joined, (self._sums(load()) for load in tasks))
         self.linear = routers.linear_scores(sums, lens.router, lens.temperature)
 
-    def route(self, scene: QuerySet) -> list[Routing]:
+    def _sums(self, data: TaskData) -> ridge.Sums:
+        hops = differentiable.hop_rows(data.h, data.extras, self.lens.router.hops, self.info.hops)
+        classes = len(data.task.classes)
+        return ridge.collect(hops, data.y - data.task.low, classes, self.lift, self.lens.router)
+
+    def route(self, query_set: QuerySet) -> list[Routing]:
         """Return the decisions of every router for every unit, and of the ridge router per node
         in the other modes.
         """
         every = query_units.all_units(self.lens.batches)
         choices: dict[tuple[str, query_units.Unit], list[Array]] = {}
-        posteriors, smooth = [], []
-        for at, query in enumerate(scene.queries):
+        posteriors = []
+        smoothed = []
+        for at, query in enumerate(query_set.queries):
             edges = differentiable.adjacency(query.extras)
             amp, scores = self._describe(query)
-            of_node = {u: query_units.assign(u, edges, self.lens.batch_seed + at) for u in every}
-            for u, unit in of_node.items():
-                picked = {
-                    "amp": routers.nearest_prototype(query_units.means(amp, unit), self.prototypes),
-                    **{name: query_units.means(s, unit).argmax(1) for name, s in scores.items()},
-                }
+            for unit in every:
+                of_node = query_units.assign(unit, edges, self.lens.batch_seed + at)
+                mean = query_units.means(amp, of_node)
+                picked = {"amp": routers.nearest_prototype(mean, self.prototypes)}
+                picked |= {n: query_units.means(s, of_node).argmax(1) for n, s in scores.items()}
                 for name, choice in picked.items():
-                    choices.setdefault((name, u), []).append(choice[unit])
+                    choices.setdefault((name, unit), []).append(choice[of_node])
             posteriors.append(scores["ridge"])
-            smooth.append(routers.smoothed(scores["ridge"], edges))
-        made = [
-            Routing(name, u, HARD, np.concatenate(parts)) for (name, u), parts in choices.items()
-        ]
-        posterior, averaged = np.concatenate(posteriors), np.concatenate(smooth)
+            smoothed.append(routers.smoothed(scores["ridge"], edges))
+        posterior = np.concatenate(posteriors)
         return [
-            *made,
+            *(Routing(name, u, HARD, np.concatenate(c)) for (name, u), c in choices.items()),
             Routing("ridge", every[-1], SOFT, posterior.argmax(1), posterior),
-            Routing("ridge", every[-1], SMOOTHED, averaged.argmax(1)),
+            Routing("ridge", every[-1], SMOOTHED, np.concatenate(smoothed).argmax(1)),
         ]
 
     def _describe(self, query: QueryGraph) -> tuple[Array, dict[str, Array]]:
         """Return every node's AMP profile [N, D] and, per linear router, its log posterior over
         tasks [N, T].
         """
-        hops = differentiable.hop_rows(
-            query.h,
-            query.extras,
-            {*range(max(self.infer.hops) + 1), *self.lens.router.hops},
-            self.stored,
-        )
+        wanted = {*range(max(self.infer.hops) + 1), *self.lens.router.hops}
+        hops = differentiable.hop_rows(query.h, query.extras, wanted, self.info.hops)
         phi = self.lift.profile(hops, self.lens.router.hops)
         posterior = {
-            name: routers.task_log_posterior(phi @ w + b, self.bounds).double().numpy()
+            name: routers.task_log_posterior(phi @ w + b, self.info.bounds).double().numpy()
             for name, (w, b) in self.linear.items()
         }
         return routers.amp_profiles(hops, self.infer), posterior
 
 
-def answer(method: Method, scene: QuerySet, routings: Sequence[Routing], top: int) -> list[Array]:
+def answer(
+    method: Method, query_set: QuerySet, routings: Sequence[Routing], top: int
+) -> list[Array]:
     """Return the predicted classes [N] int64 for every routing, in the method's own scope; a node
-    is asked once per task it may have.
+    is predicted once per task it may have.
 
     Args:
         routings: of `Routers.route`, or one that gives the tasks.
     """
-    tops = {id(r): routers.top_tasks(r.posterior, top) for r in routings if r.posterior is not None}
-    pairs: dict[int, set[int]] = {}
-    for r in routings:
-        for k in np.unique(r.choice):
-            pairs.setdefault(int(k), set()).update(np.flatnonzero(r.choice == k).tolist())
+    queries = query_set.queries
+    chosen = np.stack([r.choice for r in routings])
     labels = {
-        k: _ask(method, scene.queries, k, np.array(sorted(rows), np.int64))
-        for k, rows in pairs.items()
+        int(k): _labels(method, queries, int(k), np.flatnonzero((chosen == k).any(0)))
+        for k in np.unique(chosen)
     }
     out = []
     for r in routings:
@@ -170,15 +153,15 @@ def answer(method: Method, scene: QuerySet, routings: Sequence[Routing], top: in
                 predicted[mine] = labels[int(k)][mine]
         else:
             experts = {
-                k: (rows, _log_probabilities(method, scene.queries, k, rows))
-                for k, rows in tops[id(r)].items()
+                k: (rows, _log_probabilities(method, queries, k, rows))
+                for k, rows in routers.top_tasks(r.posterior, top).items()
             }
             predicted = routers.soft_choice(r.posterior, experts, method.info.bounds)
         out.append(predicted)
     return out
 
 
-def _ask(method: Method, queries: Sequence[QueryGraph], k: int, rows: Array) -> Array:
+def _labels(method: Method, queries: Sequence[QueryGraph], k: int, rows: Array) -> Array:
     """Return the classes that task `k` gives to `rows`, scattered into [N] int64; -1 elsewhere."""
     out = np.full(sum(len(q.h) for q in queries), -1, np.int64)
     for query, inside, at in _pieces(method, queries, rows):
@@ -200,21 +183,18 @@ def _log_probabilities(method: Method, queries: Sequence[QueryGraph], k: int, ro
 def _pieces(
     method: Method, queries: Sequence[QueryGraph], rows: Array
 ) -> list[tuple[QueryGraph, slice | Array, Array]]:
-    """Cut rows by query graph: what to ask, which of its answers count, and where they go.
+    """Cut rows by query graph: what to predict, which of its rows count, and where they go.
 
-    A method that needs edges is asked whole.
+    A method that needs edges predicts a query graph as a whole.
     """
     out: list[tuple[QueryGraph, slice | Array, Array]] = []
     start = 0
     for query in queries:
         mine = rows[(rows >= start) & (rows < start + len(query.h))]
-        if len(mine):
-            local = torch.from_numpy(mine - start)
-            needs = method.facts.query_needs
-            out.append(
-                (query, local.numpy(), mine)
-                if needs
-                else (QueryGraph(query.h[local], query.deg[local]), slice(None), mine)
-            )
+        local = mine - start
         start += len(query.h)
+        if len(mine) and method.facts.query_needs:
+            out.append((query, local, mine))
+        elif len(mine):
+            out.append((QueryGraph(query.h[local], query.deg[local]), slice(None), mine))
     return out
