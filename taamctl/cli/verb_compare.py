@@ -79,16 +79,16 @@ def check(orders: list[str] | None, splits: list[int] | None, scope: str | None)
 
 def show(path: Path, decimals: int) -> None:
     """Print a comparison on stdout; a terminal of less than 140 columns goes without one."""
-    from taamctl.report import comparison as report
+    from taamctl.report import comparison_text
     from taamctl.store.atomic_files import read_json
 
     result = read_json(path, "taamctl compare")
     wide = sheet().width >= 140
-    shown = [i for i, name in enumerate(report.COLUMNS) if wide or name != "minus best"]
-    columns = [_column(report.COLUMNS[i]) for i in shown]
-    cells = [report.cells(m, decimals) for d in result["datasets"] for m in d["methods"]]
+    shown = [i for i, name in enumerate(comparison_text.COLUMNS) if wide or name != "minus best"]
+    columns = [_column(comparison_text.COLUMNS[i]) for i in shown]
+    cells = [comparison_text.cells(m, decimals) for d in result["datasets"] for m in d["methods"]]
     rows = [[row[i] for i in shown] for row in cells]
-    overall = report.overall_cells(result)
+    overall = comparison_text.overall_cells(result)
     if overall:
         print_table(columns, rows)
         print()

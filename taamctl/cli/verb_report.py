@@ -47,7 +47,7 @@ def command(
 def show(path: Path, decimals: int) -> None:
     """Print a report's rows as a table on stdout; a narrow terminal goes without one column."""
     from taamctl.report import render
-    from taamctl.report.rows import read_rows
+    from taamctl.report.report_rows import read_rows
 
     rows = read_rows(path)
     wide = sheet().width >= 100

@@ -54,8 +54,10 @@ def command(
 def _result(context: Context, dataset: str, method: str, seed: int) -> dict[str, object]:
     import msgspec
 
-    from taamctl.report import collect, rows
+    from taamctl.report import collect, report_rows
 
-    row = msgspec.to_builtins(rows.run_row(context.layout.file("eval", dataset, method, seed)))
+    row = msgspec.to_builtins(
+        report_rows.run_row(context.layout.file("eval", dataset, method, seed))
+    )
     costs = collect.costs(context.layout, dataset, method, seed)
     return {**{key: row[key] for key in PRINTED}, **costs}

@@ -12,8 +12,9 @@ from taamctl.params.run_params import RunParams
 from taamctl.params.split_params import SplitParams
 from taamctl.pipeline import split_account, walk
 from taamctl.report import comparison as report
+from taamctl.report import comparison_text
 from taamctl.report.comparison import Cell
-from taamctl.report.rows import run_row
+from taamctl.report.report_rows import run_row
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
 from taamctl.store.lock import writing
@@ -106,7 +107,7 @@ def run(context: Context, cells: Cells, scope: str | None) -> Path:
     ]
     result = report.compared(found, scope)
     with writing(folder / "compare.json", wait=context.wait, tell=context.tell):
-        path = report.write(folder, result, context.params.section(ReportParams).decimals)
+        path = comparison_text.write(folder, result, context.params.section(ReportParams).decimals)
     context.tell(f"compare: wrote {path}, compare.md and compare.csv")
     return path
 

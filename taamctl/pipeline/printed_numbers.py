@@ -24,7 +24,7 @@ from taamctl.params.train_params import TrainParams
 from taamctl.pipeline import walk
 from taamctl.report import published, reproduction
 from taamctl.report.published import PublishedRow
-from taamctl.report.rows import over_seeds, run_row
+from taamctl.report.report_rows import over_seeds, run_row
 from taamctl.runtime import raw_files
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout

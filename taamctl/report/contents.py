@@ -16,7 +16,7 @@ from taamctl.report import (
     lens_table,
     page,
     render,
-    rows,
+    report_rows,
 )
 from taamctl.report.pictures import Picture
 from taamctl.store import atomic_files
@@ -73,10 +73,12 @@ def sources(evaluations: Sequence[Path], verdicts: Sequence[Path], *, pictures: 
 
 def write(folder: Path, found: Sources, decimals: int) -> None:
     """Write the files of a report, and remove the figures of earlier ones."""
-    runs = [rows.run_row(path) for path in found.evaluations]
-    over_seeds = rows.over_seeds(runs)
+    runs = [report_rows.run_row(path) for path in found.evaluations]
+    over_seeds = report_rows.over_seeds(runs)
     units = lens_table.rows(found.lenses)
-    validation = rows.over_seeds(rows.run_row(path, "val") for path in found.evaluations)
+    validation = report_rows.over_seeds(
+        report_rows.run_row(path, "val") for path in found.evaluations
+    )
     pictures: list[Picture] = []
     if found.pictures:
         timed = zip(runs, found.seconds, strict=True)

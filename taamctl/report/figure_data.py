@@ -12,8 +12,8 @@ from typing import Any
 
 from taamctl.evaluation.routing import ROUTINGS
 from taamctl.report.render import shared
-from taamctl.report.rows import Condition, RunRow, SeedsRow, mean_std
-from taamctl.report.tables import csv_text
+from taamctl.report.report_rows import Condition, RunRow, SeedsRow, mean_std
+from taamctl.report.report_tables import csv_text
 
 Record = dict[str, Any]  # one line of a table, by column
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taamctl.core.types import Array
 from taamctl.report import figure_data
+from taamctl.report.figure_axes import accuracy, percent, stretch, tasks
 from taamctl.report.figure_data import Evidence, Record, Table
 from taamctl.report.pictures import (
     COLOURS,
@@ -28,11 +29,10 @@ from taamctl.report.pictures import (
     saved,
     settings,
 )
-from taamctl.report.rows import RunRow, SeedsRow
+from taamctl.report.report_rows import RunRow, SeedsRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 
@@ -149,7 +149,7 @@ def _curves(table: Table, evidence: Evidence) -> Figure:
     axis = axes[0, 0]
     for index, label in enumerate(figure_data.labels(evidence.rows)):
         own = [r for r in table.records() if r["label"] == label]
-        x, y, std = [r["stage"] for r in own], _percent(own, "aa"), _percent(own, "aa_std")
+        x, y, std = [r["stage"] for r in own], percent(own, "aa"), percent(own, "aa_std")
         if own[0]["seeds"] > 1:
             axis.fill_between(
                 x, y - std, y + std, color=_style(index)["color"], alpha=0.15, linewidth=0
@@ -157,8 +157,8 @@ def _curves(table: Table, evidence: Evidence) -> Figure:
         axis.plot(
             x, y, **_line(index), markevery=max(1, len(x) // 8) if np.isfinite(y).sum() > 1 else 1
         )
-    _tasks(axis, evidence.num_tasks)
-    _accuracy(axis.yaxis, table, ("aa",), "average accuracy over the tasks seen, %")
+    tasks(axis, evidence.num_tasks)
+    accuracy(axis.yaxis, table, ("aa",), "average accuracy over the tasks seen, %")
     return _legend(figure, evidence, lines=True)
 
 
@@ -168,7 +168,7 @@ def _first_task(table: Table, evidence: Evidence) -> Figure:
     axis.plot([0, 100], [0, 100], color="#777777", linestyle="--", linewidth=0.8)
     _points(axis, table, ("last_task", 100), ("first_task", 100))
     for side, name in ((axis.xaxis, "last"), (axis.yaxis, "first")):
-        _accuracy(
+        accuracy(
             side, table, ("last_task", "first_task"), f"accuracy on the {name} task, at the end, %"
         )
     return _legend(figure, evidence)
@@ -183,7 +183,7 @@ def _task_ids(table: Table, evidence: Evidence) -> Figure:
     figure, axes = blank(1.7 * len(metrics) + 2.0, 1.1 * len(profiles) + 0.8)
     axis = axes[0, 0]
     shape = (len(profiles), len(metrics))
-    values = _percent(list(cells.values()), "task_id_accuracy").reshape(shape)
+    values = percent(list(cells.values()), "task_id_accuracy").reshape(shape)
     colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
     image = axis.imshow(np.ma.masked_invalid(values), vmin=0, vmax=100, cmap=colours, aspect="auto")
     for (i, j), cell in zip(np.ndindex(shape), cells.values(), strict=True):
@@ -222,7 +222,7 @@ def _times(table: Table, evidence: Evidence) -> Figure:
     seconds = [r["train_seconds"] for r in table.records() if r["train_seconds"] is not None]
     if seconds:
         _points(axis, table, ("train_seconds", 1), ("aa", 100))
-        _stretch(axis.xaxis, seconds)
+        stretch(axis.xaxis, seconds)
     else:
         axis.set_xticks([])
         axis.text(
@@ -233,7 +233,7 @@ def _times(table: Table, evidence: Evidence) -> Figure:
             transform=axis.transAxes,
         )
     axis.set_xlabel("training, s")
-    _accuracy(axis.yaxis, table, ("aa",), "AA, %")
+    accuracy(axis.yaxis, table, ("aa",), "AA, %")
     return _legend(figure, evidence)
 
 
@@ -241,9 +241,9 @@ def _memory(table: Table, evidence: Evidence) -> Figure:
     figure, axes = _beside(evidence, 2)
     for axis, (column, name) in zip(axes[0], _COUNTS, strict=True):
         _points(axis, table, (column, 1), ("aa", 100))
-        _stretch(axis.xaxis, [r[column] for r in table.records()])
+        stretch(axis.xaxis, [r[column] for r in table.records()])
         axis.set_xlabel(f"additional float32 words, {name}")
-    _accuracy(axes[0, 0].yaxis, table, ("aa",), "AA, %")
+    accuracy(axes[0, 0].yaxis, table, ("aa",), "AA, %")
     return _legend(figure, evidence)
 
 
@@ -260,9 +260,9 @@ def _growth(table: Table, evidence: Evidence) -> Figure:
                 clip_on=False,
                 zorder=3,
             )
-        _tasks(axis, evidence.num_tasks)
+        tasks(axis, evidence.num_tasks)
         axis.set_title(name, fontsize=FONT)
-    _stretch(
+    stretch(
         axes[0, 0].yaxis, [r[column] for r in table.records() for column, _ in _COUNTS]
     )  # one scale for both
     axes[0, 0].set_ylabel("additional float32 words")
@@ -314,7 +314,7 @@ def _legend(figure: Figure, evidence: Evidence, *, lines: bool = False) -> Figur
     return figure
 
 
-def _style(index: int) -> dict[str, str | float]:
+def _style(index: int) -> dict[str, Any]:
     colour = COLOURS[index % len(COLOURS)]
     return {
         "color": colour,
@@ -325,7 +325,7 @@ def _style(index: int) -> dict[str, str | float]:
     }
 
 
-def _line(index: int) -> dict[str, str | float]:
+def _line(index: int) -> dict[str, Any]:
     return {
         **_style(index),
         "linestyle": LINES[index // len(COLOURS) % len(LINES)],
@@ -354,70 +354,3 @@ def _points(axis: Axes, table: Table, x: tuple[str, float], y: tuple[str, float]
             capsize=1.5,
             linestyle="none",
         )
-
-
-def _percent(records: Sequence[Record], column: str) -> Array:
-    return np.array([np.nan if r[column] is None else 100 * r[column] for r in records])
-
-
-def _accuracy(axis: Axis, table: Table, columns: Sequence[str], label: str) -> None:
-    """Scale an axis in per cent: from 0, or from the ten below the lowest value where that is
-    far up.
-    """
-    values = [
-        100 * (r[c] - (r[f"{c}_std"] or 0.0))
-        for r in table.records()
-        for c in columns
-        if r[c] is not None
-    ]
-    low = 10 * math.floor((min(values, default=0.0) - 2) / 10)
-    low = low if low >= 40 else 0
-    getattr(axis.axes, f"set_{axis.axis_name}lim")(
-        low - 0.04 * (100 - low), 100 + 0.04 * (100 - low)
-    )
-    axis.set_ticks(range(low, 101, 10 if low else 20))
-    axis.set_label_text(label)
-
-
-def _tasks(axis: Axes, tasks: int) -> None:
-    axis.set_xticks(range(1, tasks + 1, max(1, -(-tasks // 10))))
-    axis.set_xlim(0.8, tasks + 0.2)
-    axis.set_xlabel("after task")
-
-
-def _stretch(axis: Axis, values: Sequence[float]) -> None:
-    """Give an axis logarithmic steps, with room for zero where there is one, and numbers that
-    read without an exponent.
-    """
-    positive = [v for v in values if v > 0]
-    if not positive:
-        return
-    low = math.floor(math.log10(min(positive)))
-    high = math.ceil(math.log10(max(positive) * 1.05))
-    set_scale = getattr(axis.axes, f"set_{axis.axis_name}scale")
-    set_limits = getattr(axis.axes, f"set_{axis.axis_name}lim")
-    ticks = _steps(low, high)
-    if min(values) <= 0:
-        set_scale("symlog", linthresh=10.0**low, linscale=0.5)
-        set_limits(-0.15 * 10.0**low, 10.0**high * 1.25)
-        ticks = [0.0, *ticks]
-    else:
-        set_scale("log")
-        set_limits(10.0**low / 1.25, 10.0**high * 1.25)
-    axis.set_ticks(ticks, [_short(tick) for tick in ticks])
-    axis.set_ticks([], minor=True)
-
-
-def _steps(low: int, high: int) -> list[float]:
-    """Return at most about eight round numbers from 10^low to 10^high."""
-    steps = (1, 2, 5) if high - low <= 2 else (1,)
-    ticks = [s * 10.0**e for e in range(low, high + 1) for s in steps if s * 10.0**e <= 10.0**high]
-    return ticks[::2] if len(ticks) > 8 else ticks
-
-
-def _short(value: float) -> str:
-    """Return 1500 as `1.5k`, 2e6 as `2M`."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"

@@ -16,8 +16,8 @@ import msgspec
 from taamctl.core.errors import TaamctlError
 from taamctl.evaluation.record import Number
 from taamctl.report.collect import run_id
-from taamctl.report.rows import mean_std, without_seed
-from taamctl.report.tables import csv_text, markdown_rows
+from taamctl.report.report_rows import mean_std, without_seed
+from taamctl.report.report_tables import csv_text, markdown_rows
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files

@@ -12,7 +12,7 @@ from taamctl.report import render as tables
 from taamctl.report.collect import Verdicts
 from taamctl.report.lens_table import LensRow
 from taamctl.report.pictures import Picture
-from taamctl.report.rows import SeedsRow
+from taamctl.report.report_rows import SeedsRow
 
 VERDICTS = (
     "table",

@@ -12,8 +12,8 @@ from dataclasses import fields
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import SCOPES
 from taamctl.params.params_file import PACKAGED, read
-from taamctl.report.rows import RunRow, SeedsRow
-from taamctl.report.tables import csv_text, markdown_rows
+from taamctl.report.report_rows import RunRow, SeedsRow
+from taamctl.report.report_tables import csv_text, markdown_rows
 
 COLUMNS = (
     "dataset",

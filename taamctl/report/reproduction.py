@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from taamctl.report import published
-from taamctl.report.tables import csv_text, markdown_rows
+from taamctl.report.report_tables import csv_text, markdown_rows
 
 Record = Mapping[str, Any]
 COLUMNS = ("row", "data set", "metric", "paper", "ours", "difference", "verdict")

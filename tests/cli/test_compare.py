@@ -8,10 +8,12 @@ import csv
 import re
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -26,7 +28,8 @@ from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.params.split_params import SplitParams
 from taamctl.pipeline.compare_runs import plan
 from taamctl.pipeline.compare_runs import run as run_cells
-from taamctl.report import comparison
+from taamctl.report import comparison, comparison_text
+from taamctl.report.report_rows import RunRow
 
 METHODS = ("finetune", "linear_probe")
 GRID = ("--order", "1", "--order", "natural", "--split", "43")
@@ -280,14 +283,13 @@ def test_every_order_meets_every_split_once(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------------------------------
 
 
-def _row(
-    method: str, aa: float | None, seed: int, dataset: str = "toy", **changes: Any
-) -> dict[str, Any]:
+def _row(method: str, aa: float | None, seed: int, dataset: str = "toy", **changes: Any) -> RunRow:
     scopes = dict.fromkeys(("all_seen", "up_to_task", "task_only"), aa)
-    return {
+    made = {
         "dataset": dataset,
         "method": method,
-        "profile": None,
+        "title": method,
+        "profile": "",
         "seed": seed,
         "part": "test",
         "averaging": "balanced",
@@ -302,13 +304,23 @@ def _row(
         "flags": [],
         "sha256": "0" * 64,
         "split": "60/20/20 per class, split seed 42, natural class order",
+        "task_id": "none",
+        "settings": {"train": {}},
+        "bwt": None,
+        "legacy_af": None,
+        "aa_curve": [],
+        "matrix": [],
+        "task_id_accuracy": None,
+        "task_id_grid": {},
+        "parameters": {"extra_paper": 0, "extra_full": 0},
         **changes,
     }
+    return msgspec.convert(made, RunRow)
 
 
 def _grid(
     scores: dict[str, list[float]], *, blocks: bool, **changes: Any
-) -> list[tuple[comparison.Cell, dict[str, Any]]]:
+) -> list[tuple[comparison.Cell, RunRow]]:
     return [
         (
             comparison.Cell("natural", 42 + i if blocks else 42),
@@ -383,8 +395,8 @@ def test_seeds_are_averaged_inside_a_block_and_data_sets_only_ranked() -> None:
     assert [m["aa"] for m in result["datasets"][0]["methods"]] == pytest.approx([0.75, 0.65])
     assert result["overall"] == [{"method": m, "mean_rank": 1.5, "blocks": 4} for m in ("a", "b")]
     assert any("no test is made across data sets" in line for line in result["conditions"])
-    assert comparison.overall_cells(result) == [("a", "1.50", "4"), ("b", "1.50", "4")]
-    assert "| a | 1.50 | 4 |" in comparison.markdown(result, 1)
+    assert comparison_text.overall_cells(result) == [("a", "1.50", "4"), ("b", "1.50", "4")]
+    assert "| a | 1.50 | 4 |" in comparison_text.markdown(result, 1)
 
 
 def test_one_scope_for_all_takes_its_forgetting_too() -> None:
@@ -400,7 +412,7 @@ def test_one_scope_for_all_takes_its_forgetting_too() -> None:
 def test_a_flag_that_holds_in_one_order_only_names_it() -> None:
     found = _grid({"a": [0.5, 0.6], "b": [0.4, 0.5]}, blocks=True)
     found = [
-        (cell, {**row, "flags": ["everywhere", *(["once"] if cell.split == 43 else [])]})
+        (cell, replace(row, flags=["everywhere", *(["once"] if cell.split == 43 else [])]))
         for cell, row in found
     ]
     assert comparison.compared(found)["conditions"][-2:] == [

@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from taamctl.report import figure_data, figures
+from taamctl.report import figure_axes, figure_data, figures
 from taamctl.report.figure_data import Evidence
-from taamctl.report.rows import RunRow, over_seeds
+from taamctl.report.report_rows import RunRow, over_seeds
 
 SCOPES = ("all_seen", "up_to_task", "task_only")
 
@@ -331,7 +331,7 @@ def test_every_value_lies_inside_of_a_stretched_axis(values: list[float]) -> Non
     from matplotlib.figure import Figure
 
     axes = Figure().subplots()
-    figures._stretch(axes.xaxis, values)
+    figure_axes.stretch(axes.xaxis, values)
     low, high = axes.get_xlim()
     assert all(low <= v <= high for v in values) or not any(values)
     texts = [t.get_text() for t in axes.get_xticklabels()]

@@ -16,7 +16,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.params import params_file
 from taamctl.params import sections as parameters
 from taamctl.report import collect, figure_data, figures, page, render
-from taamctl.report.rows import RunRow, over_seeds
+from taamctl.report.report_rows import RunRow, over_seeds
 from taamctl.runtime.job import Context, Outcome
 from taamctl.runtime.layout import Layout
 

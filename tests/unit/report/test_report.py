@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from taamctl.core.errors import TaamctlError
-from taamctl.report import figure_data, figures, render
-from taamctl.report import rows as report_rows
+from taamctl.report import figure_data, figures, render, report_rows
 
 
 def _run(seed: int, aa: float, af: float | None = 0.0) -> report_rows.RunRow:
