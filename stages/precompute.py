@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from taamctl.core.data_set import DataSet, data_set
 from taamctl.core.plain_values import Plain, canonical
-from taamctl.features import groups
-from taamctl.features.raw_features import rows_of
+from taamctl.features import all_groups
+from taamctl.features.feature_source import rows_of
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import check_backend
 from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
@@ -20,7 +20,7 @@ CODE = (*BASE, "graph", "propagation", "features", "datasets/_meta.py", "stages/
 def run(
     context: Context,
     dataset: str | DataSet,
-    begun: groups.Begun = groups.begun,
+    begun: all_groups.Begun = all_groups.begun,
     ready: Callable[[], dict[str, Plain]] = dict,
 ) -> Outcome:
     """Propagate the features of one split data set, named or given.
@@ -53,12 +53,12 @@ def run(
         facts = ready()
         raw = rows_of(source, context.data_root, own, context.max_memory)
         with Artefact(split_at, "split", made_by) as split:
-            parts = groups.Parts.read(split, made_by)
-            work = groups.Work(raw, parts, params, norm, context.max_memory)
+            parts = all_groups.Parts.read(split, made_by)
+            work = all_groups.Work(raw, parts, params, norm, context.max_memory)
 
             def fill(writer: Writer) -> None:
                 writer.attribute("dataset", source.name)
-                groups.write(writer, work, begun, output.parent, context.progress)
+                all_groups.write(writer, work, begun, output.parent, context.progress)
 
             create(output, "precompute", job.params, fill)
         return facts

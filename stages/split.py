@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from taamctl.stream.task_split import Facts, make_split
-
 from taamctl.core.data_set import data_set
 from taamctl.core.plain_values import canonical
 from taamctl.graph.canonical import content_hash, feature_hash
@@ -11,6 +9,7 @@ from taamctl.params.split_params import SplitParams
 from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
 from taamctl.runtime.raw_files import raw_files
 from taamctl.store.artefact_writer import Writer, create
+from taamctl.stream.task_split import Facts, make_split
 
 CODE = (*BASE, "graph", "stream", "datasets/_meta.py", "stages/split.py")
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from taamctl.cluster import probe
-from taamctl.cluster.column_blocks import Columns, Source, propagate
+from taamctl.cluster.column_unit import Columns, Source, propagate
 from taamctl.cluster.unit_result import result_of, total
 from taamctl.core import registry
 from taamctl.core.data_set import data_set
@@ -28,10 +28,10 @@ from taamctl.core.progress import Progress
 from taamctl.core.rows import block_rows
 from taamctl.core.types import Array
 from taamctl.features import profiles
-from taamctl.features.group import Group
-from taamctl.features.groups import Made, Work
-from taamctl.features.raw_features import GroupFeatures, opened
-from taamctl.features.room import LEAST
+from taamctl.features.all_groups import Made, Work
+from taamctl.features.feature_source import GroupFeatures, opened
+from taamctl.features.group_features import Group
+from taamctl.features.memory_limit import LEAST
 from taamctl.propagation.operator import build
 from taamctl.propagation.sgc import BLOCK
 from taamctl.runtime import provenance

@@ -13,8 +13,8 @@ from taamctl.core import subnormals
 from taamctl.core.types import CSR, PARTS, Array
 from taamctl.evaluation import routing
 from taamctl.features import compute as features
-from taamctl.features.group import InMemory
-from taamctl.features.group import compute as propagate
+from taamctl.features.group_features import InMemory
+from taamctl.features.group_features import compute as propagate
 from taamctl.learning.routing import task_id
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.train_params import InferParams

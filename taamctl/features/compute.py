@@ -9,8 +9,8 @@ import numpy as np
 
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array
-from taamctl.features.group import Group, InMemory
-from taamctl.features.group import compute as compute_group
+from taamctl.features.group_features import Group, InMemory
+from taamctl.features.group_features import compute as compute_group
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation import sgc
 

@@ -17,7 +17,7 @@ from taamctl.learning.contract.method import Facts, State, Stored, to_tensors
 from taamctl.learning.contract.method import Method as Base
 from taamctl.learning.kernels import ridge
 from taamctl.params.train_params import RidgeParams
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Method(Base):
         return self._scores(self._hops(query.h, query.extras))
 
     def _hops(self, h: torch.Tensor, extras: Mapping[str, Array]) -> dict[int, torch.Tensor]:
-        found = differentiable.hop_rows(h, extras, self.params.hops, self.info.hops)
+        found = group_graph.hop_rows(h, extras, self.params.hops, self.info.hops)
         return {j: x.to(self.device) for j, x in found.items()}
 
     def _scores(self, hops: ridge.Hops) -> torch.Tensor:

@@ -16,7 +16,7 @@ from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import condense, loop
 from taamctl.models.backbones import HIDDEN
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Method(ReplayMethod):
         classes = [c for c, _, _ in found]
         drawn = [condense.start_rows(rows, count, generator) for _, rows, count in found]
         made = [
-            differentiable.raw_rows(data.extras, rows, self.info.num_features).to(self.device)
+            group_graph.raw_rows(data.extras, rows, self.info.num_features).to(self.device)
             for rows in drawn
         ]
         condense.match_gradients(

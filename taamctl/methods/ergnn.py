@@ -15,7 +15,7 @@ from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import loop
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 
 SAMPLERS = ("cm", "cm_plus", "mf", "mf_plus", "random")
 
@@ -88,17 +88,17 @@ class Method(ReplayMethod):
             with torch.no_grad():
                 return functional.relu(functional.linear(data.h, self.net.parameters()[0]))
         every = torch.arange(len(data.y))
-        return differentiable.raw_rows(data.extras, every, self.info.num_features).to(self.device)
+        return group_graph.raw_rows(data.extras, every, self.info.num_features).to(self.device)
 
     def _view(self, data: TaskData, rows: torch.Tensor) -> torch.Tensor:
         if self.params.view == "cached_h":
             return data.h[rows]
-        x = differentiable.raw_rows(data.extras, rows, self.info.num_features)
+        x = group_graph.raw_rows(data.extras, rows, self.info.num_features)
         if self.params.view == "isolated":
             return x
         kept = rows.cpu().numpy()
-        return differentiable.propagate_rows(
-            differentiable.adjacency(data.extras)[kept][:, kept], x, self.info.hops
+        return group_graph.propagate_rows(
+            group_graph.adjacency(data.extras)[kept][:, kept], x, self.info.hops
         )
 
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:

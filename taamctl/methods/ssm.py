@@ -17,7 +17,7 @@ from taamctl.learning.contract.replay_buffer import per_class, pick_random
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import loop, loss
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -70,7 +70,7 @@ class Method(ReplayMethod):
     def select(self, data: TaskData) -> Tensors:
         """Take centres and context, and propagate over the edges among them."""
         generator = torch_generator(self.seed, "memory", data.task.index)
-        edges = differentiable.adjacency(data.extras)
+        edges = group_graph.adjacency(data.extras)
         centres = []
         context = []
         for _, rows, count in per_class(data.y.cpu(), self.params.budget, data.task.classes):
@@ -84,8 +84,8 @@ class Method(ReplayMethod):
         if not self.params.self_loops:
             inside.setdiag(0)
             inside.eliminate_zeros()
-        raw = differentiable.raw_rows(data.extras, stored, self.info.num_features)
-        x = differentiable.propagate_rows(inside, raw, self.info.hops)
+        raw = group_graph.raw_rows(data.extras, stored, self.info.num_features)
+        x = group_graph.propagate_rows(inside, raw, self.info.hops)
         return {
             "x": x.to(self.device),
             "y": data.y[stored.to(self.device)],

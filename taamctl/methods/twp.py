@@ -14,7 +14,7 @@ from taamctl.core.types import TaskData
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.penalty import PenalisedMethod, gradients
 from taamctl.learning.kernels import loop
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Method(PenalisedMethod):
         """Return [E] attention of every edge of the training graph, softmaxed over the edges
         that a node receives.
         """
-        ends = differentiable.in_edges(data.extras)
+        ends = group_graph.in_edges(data.extras)
         receiver, sender = (torch.from_numpy(a).to(self.device) for a in ends)
         z = self.net.logits(data.h, self.info.num_classes)
         score = functional.leaky_relu((z[sender] * torch.tanh(z)[receiver]).sum(1), 0.2)

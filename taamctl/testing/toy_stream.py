@@ -21,7 +21,7 @@ from taamctl.learning.contract.learn_stages import train_stream
 from taamctl.learning.contract.method import Method, State
 from taamctl.params import binding, params_file
 from taamctl.params.train_params import TrainParams
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 from taamctl.store.feature_store import EXTRAS
 
 INFO = StreamInfo(10, ((0, 2), (2, 4), (4, 5)))  # the last task has one class
@@ -183,8 +183,8 @@ class _Graph:
 
     @property
     def h(self) -> torch.Tensor:
-        edges = differentiable.adjacency(_extras(self.x, self.linked, ("edges",)))
-        return differentiable.propagate_rows(edges, torch.from_numpy(self.x), INFO.hops)
+        edges = group_graph.adjacency(_extras(self.x, self.linked, ("edges",)))
+        return group_graph.propagate_rows(edges, torch.from_numpy(self.x), INFO.hops)
 
     @property
     def deg(self) -> torch.Tensor:

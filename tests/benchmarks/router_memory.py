@@ -27,7 +27,7 @@ from taamctl.evaluation import matrix
 from taamctl.learning.kernels import ridge
 from taamctl.params.train_params import LensParams, RidgeParams
 from taamctl.pipeline import lens_run as lens
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 from taamctl.store.feature_store import FeatureStore
 
 WIDTHS = (64, 128, 256, 512, 1024, 2048)
@@ -60,7 +60,7 @@ def measure(
     for k in range(store.info.num_tasks):
         data = store.task(k, lens.NEEDS)
         mine = ridge.collect(
-            differentiable.hop_rows(data.h, data.extras, params.hops, store.info.hops),
+            group_graph.hop_rows(data.h, data.extras, params.hops, store.info.hops),
             data.y - data.task.low,
             data.task.high - data.task.low,
             lift,
@@ -79,7 +79,7 @@ def measure(
             [
                 (
                     lift.profile(
-                        differentiable.hop_rows(q.h, q.extras, params.hops, store.info.hops),
+                        group_graph.hop_rows(q.h, q.extras, params.hops, store.info.hops),
                         params.hops,
                     )
                     @ weight

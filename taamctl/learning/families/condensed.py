@@ -18,7 +18,7 @@ from taamctl.learning.contract.replay_buffer import per_class, proportionally
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import condense, loop
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class CondensedMethod(ReplayMethod):
             for (_, rows, _), m in zip(found, quota, strict=True)
         ]
         made = [
-            differentiable.raw_rows(data.extras, rows, self.info.num_features).to(self.device)
+            group_graph.raw_rows(data.extras, rows, self.info.num_features).to(self.device)
             for rows in drawn
         ]
         condense.match_means(

@@ -16,7 +16,7 @@ from taamctl.learning.contract.method import Method, State, Stored, below, to_ar
 from taamctl.learning.kernels import grace, loop, loss
 from taamctl.models.backbones import HIDDEN, FrozenBackbone
 from taamctl.models.initialise import linear, uniform, xavier_uniform
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 
 Prompt = Mapping[str, torch.Tensor]
 
@@ -120,7 +120,7 @@ class PromptedMethod(Method):
             self._backbone,
             h,
             self._raw(h, data.extras),
-            differentiable.adjacency(data.extras),
+            group_graph.adjacency(data.extras),
             self.info.hops,
             epochs=self.params.pretrain_epochs,
             drop_edge=self.params.drop_edge,
@@ -130,7 +130,7 @@ class PromptedMethod(Method):
         )
 
     def _raw(self, h: torch.Tensor, extras: Mapping[str, Array]) -> torch.Tensor:
-        return differentiable.raw_rows(extras, torch.arange(len(h)), h.shape[1]).to(self.device)
+        return group_graph.raw_rows(extras, torch.arange(len(h)), h.shape[1]).to(self.device)
 
     def _draw_prompt(self, k: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
         f = self.info.num_features
@@ -158,8 +158,8 @@ class PromptedMethod(Method):
         even = torch.ones((len(h), 1), device=self.device)
         spread: Callable[[torch.Tensor], torch.Tensor] | None = None
         if self.params.position == "pre":
-            s = differentiable.normalised(differentiable.adjacency(extras))
-            spread = differentiable.Propagation(s, self.info.hops, self.device)
+            s = group_graph.normalised(group_graph.adjacency(extras))
+            spread = group_graph.Propagation(s, self.info.hops, self.device)
             even = spread(even)
             if self.params.prompts > 1:
                 source = self._raw(h, extras)

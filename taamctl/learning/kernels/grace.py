@@ -14,7 +14,7 @@ from taamctl.core.progress import Progress
 from taamctl.learning.kernels.adam import Adam
 from taamctl.models.backbones import HIDDEN, SLOPE, FrozenBackbone
 from taamctl.models.initialise import linear, uniform
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -118,7 +118,7 @@ def pretrain(
 
     for _ in range(epochs):
         kept_edges = drop_edges(edges, drop_edge, generator)
-        spread = differentiable.Propagation(differentiable.normalised(kept_edges), hops, device)
+        spread = group_graph.Propagation(group_graph.normalised(kept_edges), hops, device)
         kept = (torch.rand(h.shape[1], generator=generator) >= drop_feature).to(device)
         second = torch.zeros_like(h)
         second[:, kept] = spread(x[:, kept])

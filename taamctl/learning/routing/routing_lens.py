@@ -16,7 +16,7 @@ from taamctl.learning.contract.method import Method
 from taamctl.learning.kernels import ridge
 from taamctl.learning.routing import query_units, routers
 from taamctl.params.train_params import InferParams, LensParams
-from taamctl.propagation import differentiable
+from taamctl.propagation import group_graph
 
 HARD = "hard"  # the expert of one task
 SOFT = "soft"  # the best of several
@@ -84,7 +84,7 @@ class Routers:
         self.linear = routers.linear_scores(sums, lens.router, lens.temperature)
 
     def _sums(self, data: TaskData) -> ridge.Sums:
-        hops = differentiable.hop_rows(data.h, data.extras, self.lens.router.hops, self.info.hops)
+        hops = group_graph.hop_rows(data.h, data.extras, self.lens.router.hops, self.info.hops)
         classes = len(data.task.classes)
         return ridge.collect(hops, data.y - data.task.low, classes, self.lift, self.lens.router)
 
@@ -97,7 +97,7 @@ class Routers:
         posteriors = []
         smoothed = []
         for at, query in enumerate(query_set.queries):
-            edges = differentiable.adjacency(query.extras)
+            edges = group_graph.adjacency(query.extras)
             amp, scores = self._describe(query)
             for unit in every:
                 of_node = query_units.assign(unit, edges, self.lens.batch_seed + at)
@@ -120,7 +120,7 @@ class Routers:
         tasks [N, T].
         """
         wanted = {*range(max(self.infer.hops) + 1), *self.lens.router.hops}
-        hops = differentiable.hop_rows(query.h, query.extras, wanted, self.info.hops)
+        hops = group_graph.hop_rows(query.h, query.extras, wanted, self.info.hops)
         phi = self.lift.profile(hops, self.lens.router.hops)
         posterior = {
             name: routers.task_log_posterior(phi @ w + b, self.info.bounds).double().numpy()

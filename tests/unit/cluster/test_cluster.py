@@ -30,7 +30,7 @@ from taamctl.stages import precompute, split, train
 from taamctl.cli import common
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.cluster import client as clusters
-from taamctl.cluster import column_blocks, probe, propagate_tasks, train_tasks, unit_result
+from taamctl.cluster import column_unit, probe, propagate_tasks, train_tasks, unit_result
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
@@ -312,7 +312,7 @@ def test_bytes_that_are_not_those_of_the_worker_are_told(
     split.run(made, "synthetic")
     right = propagate_tasks._gathered
 
-    def spoiled(*args: Any) -> list[column_blocks.Columns]:
+    def spoiled(*args: Any) -> list[column_unit.Columns]:
         found = right(*args)
         with Path(found[-1].file).open("r+b") as file:
             first = file.read(1)[0]
@@ -350,11 +350,11 @@ def test_a_unit_that_nobody_waits_for_leaves_nothing(told: Path, tmp_path: Path)
     source, folder = propagate_tasks._source(made, "synthetic"), tmp_path / "gone" / "away"
     params = made.params.section(PrecomputeParams)
     with pytest.raises(TaamctlError, match=f"no folder {folder}"):
-        column_blocks.propagate(source, params, "none", 0, 1, folder)
+        column_unit.propagate(source, params, "none", 0, 1, folder)
     assert not folder.parent.exists()
     folder.mkdir(parents=True)
     with pytest.raises(TaamctlError, match="runs other code"):
-        column_blocks.propagate(
+        column_unit.propagate(
             source._replace(expected=replace(source.expected, digest="0")),
             params,
             "none",
@@ -363,7 +363,7 @@ def test_a_unit_that_nobody_waits_for_leaves_nothing(told: Path, tmp_path: Path)
             folder,
         )
     assert list(folder.iterdir()) == []
-    twice = [column_blocks.propagate(source, params, "none", 0, 1, folder) for _ in range(2)]
+    twice = [column_unit.propagate(source, params, "none", 0, 1, folder) for _ in range(2)]
     assert twice[0].file != twice[1].file and twice[0].crc32 == twice[1].crc32
     assert Path(twice[0].file).read_bytes() == Path(twice[1].file).read_bytes()
 

@@ -174,15 +174,15 @@ def learn_a_unit(context: Any) -> None:
 
 
 def propagate_a_unit(context: Any) -> None:
-    from taamctl.cluster import column_blocks, probe
+    from taamctl.cluster import column_unit, probe
 
     file = context.layout.file("split", "synthetic")
     expected = probe.expect(precompute.CODE, file, provenance.sha256(file), "cpu")
     own = context.params.plugin(
         "datasets", "synthetic", importlib.import_module("taamctl.datasets.synthetic").META.params
     )
-    column_blocks.propagate(
-        column_blocks.Source(expected, "taamctl split", "synthetic", own, None),
+    column_unit.propagate(
+        column_unit.Source(expected, "taamctl split", "synthetic", own, None),
         context.params.section(PrecomputeParams),
         "none",
         0,
@@ -198,7 +198,10 @@ def look(context: Any) -> None:
 # (module, function) that computes -> what gets there as a user does
 PLACES: dict[str, tuple[str, Callable[[Any, Path], object]]] = {
     "split": ("taamctl.stages.split:make_split", lambda c, b: split.run(c, "synthetic")),
-    "precompute": ("taamctl.features.group:compute", lambda c, b: precompute.run(c, "synthetic")),
+    "precompute": (
+        "taamctl.features.group_features:compute",
+        lambda c, b: precompute.run(c, "synthetic"),
+    ),
     "train": (
         "taamctl.stages.train:train_stream",
         lambda c, b: train.run(c, "synthetic", "taam", 1),
@@ -207,7 +210,10 @@ PLACES: dict[str, tuple[str, Callable[[Any, Path], object]]] = {
     "lens": ("taamctl.pipeline.lens_run:_cells", lambda c, b: look(c)),
     "audit": ("taamctl.features.compute:compute", lambda c, b: audit_features(c)),
     "a worker's task": ("taamctl.cluster.work_unit:learn_stage", lambda c, b: learn_a_unit(c)),
-    "a worker's columns": ("taamctl.features.group:compute", lambda c, b: propagate_a_unit(c)),
+    "a worker's columns": (
+        "taamctl.features.group_features:compute",
+        lambda c, b: propagate_a_unit(c),
+    ),
     "bank add-task": ("taamctl.bank.router:solve", lambda c, b: add.add(b, source(c), per_task=5)),
     "bank verify": ("taamctl.bank.task_file:reference", lambda c, b: verify.verify(b)),
     "bank remove": ("taamctl.bank.router:solve", lambda c, b: change.remove(b, 1)),

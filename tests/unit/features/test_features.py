@@ -10,7 +10,7 @@ import torch
 
 from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR
-from taamctl.features import compute, group, profiles
+from taamctl.features import compute, group_features, profiles
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation import sgc
@@ -288,7 +288,7 @@ def test_compute_keeps_groups_apart() -> None:
 def test_stored_edges_repeat_double_loops() -> None:
     for policy in ("add", "reset"):
         operator = build(_edges(), policy)
-        indptr, indices = group.edge_entries(operator)
+        indptr, indices = group_features.edge_entries(operator)
         dense = np.zeros((80, 80))
         np.add.at(dense, (np.repeat(np.arange(80), np.diff(indptr)), indices), 1)
         assert np.array_equal(dense, to_scipy(operator.adjacency).toarray())

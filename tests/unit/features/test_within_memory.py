@@ -23,7 +23,7 @@ from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported, synthetic
-from taamctl.features import groups, raw_features, room
+from taamctl.features import all_groups, feature_source, memory_limit
 from taamctl.graph.canonical import (
     FeatureHash,
     adjacency_from_edges,
@@ -60,7 +60,7 @@ OFFSET = np.array([0, 300, 420, 420, 700, 701, 760])
 
 def case(
     directed: bool = False, sparse: bool = False, nodes: int = 900
-) -> tuple[Array | CSR, groups.Parts]:
+) -> tuple[Array | CSR, all_groups.Parts]:
     """Return raw features, and a split with an empty group, a group of one node, stored loops
     and isolated nodes.
     """
@@ -73,19 +73,19 @@ def case(
     x = rng.standard_normal((nodes, 37)).astype(np.float32)
     x[rng.random(x.shape) < (0.9 if sparse else 0.1)] = 0.0
     x[::50] = 0.0
-    return from_scipy(x) if sparse else x, groups.Parts(
+    return from_scipy(x) if sparse else x, all_groups.Parts(
         orig_id, OFFSET, edges.indptr, lambda low, high: edges.indices[low:high].copy()
     )
 
 
 def entries(
-    work: groups.Work, width: int | None, folder: Path, monkeypatch: pytest.MonkeyPatch
+    work: all_groups.Work, width: int | None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[tuple[Any, ...]]:
     """Return everything that is stored of all groups, as bytes, with so many columns at once;
     None: in memory.
     """
     monkeypatch.setattr(room, "columns_at_once", lambda *_: width)
-    with groups.begun(replace(work, limit=1), folder, SILENT, lambda: None) as (sha256, made):
+    with all_groups.begun(replace(work, limit=1), folder, SILENT, lambda: None) as (sha256, made):
         found: list[tuple[Any, ...]] = [(sha256,)]
         for g, low, high, values in made:
             found += [
@@ -110,7 +110,7 @@ def test_no_bit_depends_on_how_much_is_in_memory(
     norm: str,
 ) -> None:
     raw, parts = case(directed, sparse)
-    work = groups.Work(of_whole(raw), parts, replace(PARAMS, backend=backend), norm)
+    work = all_groups.Work(of_whole(raw), parts, replace(PARAMS, backend=backend), norm)
     whole = entries(work, None, tmp_path, monkeypatch)
     assert {"x_data" if sparse else "x", "H", "hop_mean", "indices"} <= {
         entry[3] for entry in whole[1:]
@@ -147,7 +147,9 @@ def test_features_that_come_otherwise_than_said_are_refused(
     rows = FeatureRows((900, 37), lambda: [np.zeros(shape, np.float32) for shape in blocks])
     with (
         pytest.raises(TaamctlError, match="should be 900 rows of 37"),
-        groups.begun(groups.Work(rows, parts, PARAMS, "none"), tmp_path, SILENT, lambda: None),
+        all_groups.begun(
+            all_groups.Work(rows, parts, PARAMS, "none"), tmp_path, SILENT, lambda: None
+        ),
     ):
         pass
 
@@ -200,15 +202,15 @@ def test_too_low_a_limit_is_refused_with_one_that_is_enough(
             TaamctlError,
             match="20 MiB of memory are too little to propagate 760 nodes: 132 MiB are in use",
         ) as caught,
-        groups.begun(
-            groups.Work(rows, parts, PARAMS, "none", 20 << 20), tmp_path, SILENT, lambda: None
+        all_groups.begun(
+            all_groups.Work(rows, parts, PARAMS, "none", 20 << 20), tmp_path, SILENT, lambda: None
         ),
     ):
         pass
     enough = re.fullmatch(r"use --max-memory (\d+)M or more", caught.value.hint)
     assert enough is not None
-    with groups.begun(
-        groups.Work(rows, parts, PARAMS, "none", int(enough[1]) << 20),
+    with all_groups.begun(
+        all_groups.Work(rows, parts, PARAMS, "none", int(enough[1]) << 20),
         tmp_path,
         SILENT,
         lambda: None,
@@ -216,8 +218,8 @@ def test_too_low_a_limit_is_refused_with_one_that_is_enough(
         assert len(list(made)) == 6
     with (
         pytest.raises(TaamctlError) as caught,
-        groups.begun(
-            groups.Work(of_whole(raw), parts, PARAMS, "none", 20 << 20),
+        all_groups.begun(
+            all_groups.Work(of_whole(raw), parts, PARAMS, "none", 20 << 20),
             tmp_path,
             SILENT,
             lambda: None,
@@ -242,24 +244,24 @@ def test_what_is_held_in_memory_is_what_it_was_priced_at(
     edges = induce(
         adjacency_from_edges(*rng.integers(0, n, (2, 3_000)), n, "g")[0], np.arange(n), offset
     )
-    parts = groups.Parts(
+    parts = all_groups.Parts(
         np.arange(n), offset, edges.indptr, lambda low, high: edges.indices[low:high].copy()
     )
-    work = groups.Work(
+    work = all_groups.Work(
         FeatureRows((n, f), of_whole(raw).make),
         parts,
         replace(PARAMS, backend="scipy"),
         norm,
         1 << 40,
     )
-    room.warm_up(work.params)
+    memory_limit.warm_up(work.params)
     monkeypatch.setattr(room, "columns_at_once", lambda limit, sizes, params: asked.append(sizes))
     monkeypatch.setattr(
         room, "BLOCK_BYTES", 0
     )  # what passes through is not to cover for what stays
     tracemalloc.start()
     try:
-        with groups.begun(work, tmp_path, SILENT, lambda: None) as (_, made):
+        with all_groups.begun(work, tmp_path, SILENT, lambda: None) as (_, made):
             for _ in made:
                 pass
         peak = tracemalloc.get_traced_memory()[1]
@@ -273,7 +275,7 @@ def test_a_graph_that_is_loaded_whole_and_cannot_fit_is_refused_before_it_is_loa
     large = replace(synthetic.META, edges=10**9, nodes=10**6)
     source = DataSet("large", large, load=lambda root, params: pytest.fail("it was loaded"))
     with pytest.raises(TaamctlError, match="too little to load the whole graph") as caught:
-        raw_features.rows_of(source, None, None, 1 << 30)
+        feature_source.rows_of(source, None, None, 1 << 30)
     assert "taamctl data import" in caught.value.hint
 
 
@@ -297,8 +299,8 @@ def test_a_group_that_is_stopped_leaves_no_file_open(
     before = open_files()
     with (
         pytest.raises(KeyboardInterrupt),
-        groups.begun(
-            groups.Work(of_whole(raw), parts, PARAMS, "none", 1), tmp_path, SILENT, tick
+        all_groups.begun(
+            all_groups.Work(of_whole(raw), parts, PARAMS, "none", 1), tmp_path, SILENT, tick
         ) as (_, made),
     ):
         list(made)
@@ -351,7 +353,7 @@ def test_the_file_is_the_same_in_every_byte(
     with Artefact(limited.path, "precompute") as features:
         assert features.has("tasks/00/train/x") == (kind in ("generated", "imported"))
     rows, task = (
-        raw_features.rows_of(data_set(name), None, SYNTHETIC),
+        feature_source.rows_of(data_set(name), None, SYNTHETIC),
         FeatureStore(limited.path, "").task(0, ("x",)),
     )
     with Artefact(limited.path, "precompute") as features:

@@ -23,8 +23,8 @@ from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.rows import FeatureRows
 from taamctl.core.types import CSR, Array
-from taamctl.features import group, groups
-from taamctl.features.raw_features import rows_of
+from taamctl.features import all_groups, group_features
+from taamctl.features.feature_source import rows_of
 from taamctl.graph.canonical import FeatureHash, to_scipy
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation import sgc
@@ -86,12 +86,12 @@ def propagate(
         _wanted(file) as out,
     ):
         probe.require_here(source.expected)
-        parts = groups.Parts.read(split, source.made_by)
+        parts = all_groups.Parts.read(split, source.made_by)
         raw = rows_of(data_set(source.dataset), source.root, source.params)
         sha256, x = _read(raw, parts.orig_id, norm, low, high)
         for g, (first, last) in enumerate(pairwise(parts.offset.tolist())):
-            rows = group.InMemory(x[first:last], sgc.BLOCK)
-            done = group.compute(
+            rows = group_features.InMemory(x[first:last], sgc.BLOCK)
+            done = group_features.compute(
                 rows, rows, parts.edges(first, last), g, params
             )  # a block is read before it is written
             crc = zlib.crc32(x[first:last].data, crc)

@@ -21,7 +21,7 @@ from taamctl.core.progress import Progress
 from taamctl.core.rows import HINT, FeatureRows, of_whole
 from taamctl.core.types import CSR, Array
 from taamctl.features import compute
-from taamctl.features.group import Blocks
+from taamctl.features.group_features import Blocks
 from taamctl.features.scratch import ColumnBlocks
 from taamctl.graph.canonical import FeatureHash, to_scipy
 from taamctl.propagation import sgc

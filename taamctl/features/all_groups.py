@@ -20,8 +20,8 @@ from taamctl.core.progress import Progress
 from taamctl.core.rows import FeatureRows
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, PARTS, Array
-from taamctl.features import group, room
-from taamctl.features.raw_features import GroupFeatures, opened
+from taamctl.features import group_features, memory_limit
+from taamctl.features.feature_source import GroupFeatures, opened
 from taamctl.params.precompute_params import PrecomputeParams
 
 # a group's number, its rows [low, high), what is stored of it
@@ -173,14 +173,14 @@ def begun(
     if work.limit is not None:
         lengths = raw.lengths(tick)
         stored = None if lengths is None else int(lengths.sum())
-        width = room.columns_at_once(work.limit, _sizes(raw, parts, lengths), work.params)
+        width = memory_limit.columns_at_once(work.limit, _sizes(raw, parts, lengths), work.params)
     with opened(
         raw, parts.orig_id, parts.offset, work.norm, width, folder, progress, tick, stored
     ) as features:
         yield features.sha256, _made(work, features, progress, tick)
 
 
-def _sizes(raw: FeatureRows, parts: Parts, lengths: Array | None) -> room.Sizes:
+def _sizes(raw: FeatureRows, parts: Parts, lengths: Array | None) -> memory_limit.Sizes:
     """Return what the memory depends on; `lengths` as of `FeatureRows.lengths`."""
     values, (n, f) = None, raw.shape
     if lengths is not None:
@@ -191,9 +191,11 @@ def _sizes(raw: FeatureRows, parts: Parts, lengths: Array | None) -> room.Sizes:
         if raw.whole is not None
         else 4 * n * f
         if lengths is None
-        else room.sparse(n, int(lengths.sum()))
+        else memory_limit.sparse(n, int(lengths.sum()))
     )
-    return room.Sizes(np.diff(parts.offset), np.diff(parts.indptr[parts.offset]), f, whole, values)
+    return memory_limit.Sizes(
+        np.diff(parts.offset), np.diff(parts.indptr[parts.offset]), f, whole, values
+    )
 
 
 def _made(
@@ -204,7 +206,7 @@ def _made(
     progress.start("propagate", int(indptr[-1] + offset[-1]))
     for g, (low, high) in enumerate(pairwise(offset.tolist())):
         x, h = features.group(g)
-        made = group.compute(x, h, work.parts.edges(low, high), g, work.params, tick)
+        made = group_features.compute(x, h, work.parts.edges(low, high), g, work.params, tick)
         yield g, low, high, made.entries(work.params)
         del made, x, h
         progress.advance(int(indptr[high] - indptr[low]) + high - low)
