@@ -16,7 +16,7 @@ from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
 from taamctl.store import artefact_writer, artefacts, model_store
 from taamctl.store.feature_store import FeatureStore
 
-CODE = (*BASE, "propagation/group_graph.py", "learning", "models", "stages/infer.py")
+CODE = (*BASE, "graph", "propagation", "learning", "models", "stages/infer.py")
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:

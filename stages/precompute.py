@@ -8,6 +8,7 @@ from taamctl.core.data_set import DataSet, data_set
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.features import all_groups
 from taamctl.features.feature_source import rows_of
+from taamctl.features.split_parts import Parts
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import check_backend
 from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
@@ -53,7 +54,7 @@ def run(
         facts = ready()
         raw = rows_of(source, context.data_root, own, context.max_memory)
         with Artefact(split_at, "split", made_by) as split:
-            parts = all_groups.Parts.read(split, made_by)
+            parts = Parts.read(split, made_by)
             work = all_groups.Work(raw, parts, params, norm, context.max_memory)
 
             def fill(writer: Writer) -> None:

@@ -17,7 +17,7 @@ from taamctl.store import artefact_writer, model_store
 from taamctl.store.checkpoints import FileCheckpoints, State
 from taamctl.store.feature_store import FeatureStore
 
-CODE = (*BASE, "propagation/group_graph.py", "learning", "models", "stages/train.py")
+CODE = (*BASE, "graph", "propagation", "learning", "models", "stages/train.py")
 
 
 def check(context: Context) -> None:

@@ -16,7 +16,7 @@ from taamctl.core import subnormals
 from taamctl.core.paths import group
 from taamctl.core.row_codes import row_codes
 from taamctl.core.types import CSR, PARTS, Array, NodeGraph
-from taamctl.features import compute as features
+from taamctl.features import group_features as features
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.store.artefacts import Artefact
 from taamctl.stream.induce import induce
@@ -302,12 +302,12 @@ def train_features(
     nodes, y = split.orig_id[split.in_train], split.y[split.in_train]
     by_scipy = dataclasses.replace(params, backend="scipy")
     edges = induce(used, nodes, offset)
-    alone = features.compute(raw.features, nodes, offset, edges, by_scipy, norm)
+    alone = features.compute_all(raw.features, nodes, offset, edges, by_scipy, norm)
     distances = []
     for g, (low, high) in enumerate(pairwise(offset.tolist())):
         if not training[g]:
             continue
-        wanted = {"orig_id": nodes[low:high], "y": y[low:high], **alone.group(g, params)}
+        wanted = {"orig_id": nodes[low:high], "y": y[low:high], **alone[g].stored(params)}
         for name, right in wanted.items():
             path = f"{group(g // len(PARTS), 'train')}/{name}"
             distances.append(_distance(stored.read(path), np.asarray(right)))

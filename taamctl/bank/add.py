@@ -24,11 +24,11 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import CSR, Array, Task, TaskData
 from taamctl.features import profiles
-from taamctl.graph.canonical import to_scipy
+from taamctl.features.raw_features import in_memory
 from taamctl.learning.contract import device as devices
 from taamctl.learning.kernels import ridge
-from taamctl.propagation import sgc
 from taamctl.propagation.operator import Operator, build
+from taamctl.propagation.powers import hop_matrices
 from taamctl.stream.induce import induce, message_edges
 
 Tell = Callable[[str], None]
@@ -179,18 +179,11 @@ def propagated(
     Args:
         ids: [N] nodes, ascending. y: [N] their classes, of the task from 0.
     """
-    x = sgc.normalise(sgc.take_rows(source.graph.features, ids), norm)
+    x = in_memory(source.graph.features, ids, norm).x
     operator = build(induce(adjacency, ids, np.array([0, len(ids)])), config.precompute.self_loops)
     wanted = {config.precompute.hops, *config.bank.router.hops}
-    raw = to_scipy(x).toarray() if isinstance(x, CSR) else x
-    hops = {
-        j: torch.from_numpy(
-            sgc.propagate(operator, x, j, config.precompute.backend)
-            if j
-            else np.asarray(raw, np.float32)
-        )
-        for j in sorted(wanted)
-    }
+    found = hop_matrices(operator, x, wanted, config.precompute.backend)
+    hops = {j: torch.from_numpy(z) for j, z in found.items()}
     return Part(x, operator, hops, torch.from_numpy(y))
 
 

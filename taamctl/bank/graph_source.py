@@ -15,7 +15,7 @@ from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported
-from taamctl.propagation import sgc
+from taamctl.features.raw_features import normalise
 from taamctl.store import artefacts
 
 DATASETS = "taamctl.datasets"
@@ -192,6 +192,6 @@ def dense(x: CSR) -> Array:
 
 def normalised(rows: Array, norm: str) -> Array:
     """Return dense rows normalised as the bank's are."""
-    out = sgc.normalise(rows, norm)
+    out = normalise(rows, norm)
     assert not isinstance(out, CSR)
     return out

@@ -16,7 +16,7 @@ from taamctl.bank import feature_names, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.feature_names import Reordered
 from taamctl.bank.graph_source import Query
-from taamctl.bank.hops import HopRows, open_hops, row_block
+from taamctl.bank.hops import Hops, open_hops, row_block
 from taamctl.bank.prototype import Prototypes
 from taamctl.bank.router import around, thresholds
 from taamctl.core.errors import TaamctlError
@@ -208,7 +208,7 @@ class Predictor:
         n = len(operator.degree)
         return np.zeros(n, np.int64) if self._options.unit == "graph" else np.arange(n)
 
-    def _route(self, hops: HopRows, operator: Operator) -> tuple[Routed, tuple[str, ...]]:
+    def _route(self, hops: Hops, operator: Operator) -> tuple[Routed, tuple[str, ...]]:
         """Return what the router says of every node, after its units were averaged."""
         n = len(operator.degree)
         routed = self._node_by_node(hops, operator)
@@ -233,7 +233,7 @@ class Predictor:
             )
         return replace(routed, posterior=posterior), notes
 
-    def _node_by_node(self, hops: HopRows, operator: Operator) -> Routed:
+    def _node_by_node(self, hops: Hops, operator: Operator) -> Routed:
         """Return what the router says of every node alone."""
         n = len(operator.degree)
         t = len(self._bounds)
@@ -257,7 +257,7 @@ class Predictor:
                 inside[low:high, k] = own[np.arange(high - low), at] / np.maximum(mass, 1e-30)
         return Routed(posterior, best, inside, novelty)
 
-    def _by_prototypes(self, hops: HopRows, operator: Operator, unit: Array) -> Array:
+    def _by_prototypes(self, hops: Hops, operator: Operator, unit: Array) -> Array:
         """Return the posterior of every node's unit by its mean AMP profile, [N, T] float32."""
         prototypes = Prototypes(
             self._bank.config,
@@ -268,7 +268,7 @@ class Predictor:
         posterior = prototypes.posterior(mean, self._bank.config.bank.temperature)
         return posterior[unit].astype(np.float32)
 
-    def _decide(self, hops: HopRows, operator: Operator, routed: Routed) -> tuple[Array, Array]:
+    def _decide(self, hops: Hops, operator: Operator, routed: Routed) -> tuple[Array, Array]:
         """Return class [N] int64 and confidence [N] float32 of every node."""
         n = len(operator.degree)
         rows = np.arange(n)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from taamctl.bank.hops import HopRows
+from taamctl.bank.hops import Hops
 from taamctl.core.types import Array
 from taamctl.learning.routing import routers, task_id
 
@@ -33,7 +33,7 @@ class Prototypes:
             [task_id.profile(hop_mean, unused, self._params) for hop_mean in hop_means]
         )
 
-    def profiles(self, hops: HopRows, low: int, high: int) -> Array:
+    def profiles(self, hops: Hops, low: int, high: int) -> Array:
         """Return the profiles of nodes [low, high), [n, D] float32."""
         wanted = range(max(self._params.hops) + 1)
         rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in wanted}

@@ -11,7 +11,6 @@ import uuid
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -23,11 +22,14 @@ from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.rows import FeatureRows
 from taamctl.core.types import CSR, Array
-from taamctl.features import all_groups, group_features
-from taamctl.features.feature_source import rows_of
+from taamctl.features import group_features
+from taamctl.features.feature_source import places, rows_of
+from taamctl.features.raw_features import normalise
+from taamctl.features.split_parts import Parts
 from taamctl.graph.canonical import FeatureHash, to_scipy
 from taamctl.params.precompute_params import PrecomputeParams
-from taamctl.propagation import sgc
+from taamctl.propagation.column_blocks import ArrayBlocks
+from taamctl.propagation.powers import BLOCK
 from taamctl.runtime import provenance
 from taamctl.store.artefacts import Artefact
 
@@ -78,22 +80,25 @@ def propagate(
         norm: `none` or `row`.
         folder: is there for as long as the file is wanted.
     """
-    clock, file, crc = provenance.Clock(), folder / f"{low}-{uuid.uuid4().hex}", 0
-    hop_mean, ls_mean, filled = [], [], []
+    clock = provenance.Clock()
+    file = folder / f"{low}-{uuid.uuid4().hex}"
+    crc = 0
+    hop_mean = []
+    ls_mean = []
+    filled = []
     with (
         subnormals.flushed(),
         Artefact(Path(source.expected.file), "split", source.made_by) as split,
         _wanted(file) as out,
     ):
         probe.require_here(source.expected)
-        parts = all_groups.Parts.read(split, source.made_by)
+        parts = Parts.read(split, source.made_by)
         raw = rows_of(data_set(source.dataset), source.root, source.params)
         sha256, x = _read(raw, parts.orig_id, norm, low, high)
-        for g, (first, last) in enumerate(pairwise(parts.offset.tolist())):
-            rows = group_features.InMemory(x[first:last], sgc.BLOCK)
-            done = group_features.compute(
-                rows, rows, parts.edges(first, last), g, params
-            )  # a block is read before it is written
+        for g, (first, last) in enumerate(parts.bounds):
+            rows = ArrayBlocks(x[first:last], BLOCK)
+            # a block is read before it is written
+            done = group_features.compute(rows, rows, parts.edges(first, last), g, params)
             crc = zlib.crc32(x[first:last].data, crc)
             out.write(x[first:last].data)
             hop_mean.append(done.hop_mean)
@@ -135,18 +140,18 @@ def _read(raw: FeatureRows, orig_id: Array, norm: str, low: int, high: int) -> t
     """Return the hash of all raw features, and columns [low, high) of the normalised ones of
     every grouped row, [N, B] float32.
     """
-    place = np.full(raw.shape[0], -1, np.int64)
-    place[orig_id] = np.arange(len(orig_id))
-    out, digest, seen = np.empty((len(orig_id), high - low), np.float32), FeatureHash(), 0
+    place = places(raw.shape[0], orig_id)
+    out = np.empty((len(orig_id), high - low), np.float32)
+    digest = FeatureHash()
+    seen = 0
     for block in raw:
         digest.update(block)
         at = place[seen : seen + block.shape[0]]
-        scaled = sgc.normalise(block, norm)
-        some = (
-            to_scipy(scaled)[:, low:high].toarray()
-            if isinstance(scaled, CSR)
-            else scaled[:, low:high]
-        )
+        scaled = normalise(block, norm)
+        if isinstance(scaled, CSR):
+            some = to_scipy(scaled)[:, low:high].toarray()
+        else:
+            some = scaled[:, low:high]
         out[at[at >= 0]] = some[at >= 0]
         seen += block.shape[0]
     return digest.hexdigest(), out

@@ -12,7 +12,6 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,12 @@ from taamctl.core.progress import Progress
 from taamctl.core.rows import block_rows
 from taamctl.core.types import Array
 from taamctl.features import profiles
-from taamctl.features.all_groups import Made, Work
+from taamctl.features.all_groups import GroupEntries, Work
 from taamctl.features.feature_source import GroupFeatures, opened
 from taamctl.features.group_features import Group
 from taamctl.features.memory_limit import LEAST
 from taamctl.propagation.operator import build
-from taamctl.propagation.sgc import BLOCK
+from taamctl.propagation.powers import BLOCK
 from taamctl.runtime import provenance
 from taamctl.runtime.job import Context, Outcome
 from taamctl.stages import precompute
@@ -90,7 +89,7 @@ class _Sent:
     @contextmanager
     def begun(
         self, work: Work, folder: Path, progress: Progress, tick: Callable[[], None]
-    ) -> Iterator[tuple[str, Iterator[Made]]]:
+    ) -> Iterator[tuple[str, Iterator[GroupEntries]]]:
         """Do on the workers what `groups.begun` does here, and yield the same."""
         rows, f = int(work.parts.offset[-1]), work.raw.shape[1]
         width = max(LEAST, min(BLOCK, -(-f // max(1, self._workers))))
@@ -113,8 +112,7 @@ class _Sent:
                     else stack.enter_context(
                         opened(
                             work.raw,
-                            work.parts.orig_id,
-                            work.parts.offset,
+                            work.parts,
                             work.norm,
                             None,
                             folder,
@@ -229,8 +227,8 @@ def _joined(
     made: list[Columns],
     raw: GroupFeatures | None,
     tick: Callable[[], None],
-) -> Iterator[Made]:
-    for g, (low, high) in enumerate(pairwise(work.parts.offset.tolist())):
+) -> Iterator[GroupEntries]:
+    for g, (low, high) in enumerate(work.parts.bounds):
         operator = build(work.parts.edges(low, high), work.params.self_loops)
         h: Any = Joined(files, low, high)  # nobody asks it for columns
         means, ls = (

@@ -12,12 +12,13 @@ import numpy as np
 from taamctl.core import subnormals
 from taamctl.core.types import CSR, PARTS, Array
 from taamctl.evaluation import routing
-from taamctl.features import compute as features
-from taamctl.features.group_features import InMemory
 from taamctl.features.group_features import compute as propagate
+from taamctl.features.raw_features import in_memory
+from taamctl.features.split_parts import Parts
 from taamctl.learning.routing import task_id
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.train_params import InferParams
+from taamctl.propagation.column_blocks import ArrayBlocks
 from taamctl.stream.task_split import Split
 
 USUAL = ("amp", "cosine")  # what `as_published` means for all methods but those that say otherwise
@@ -61,10 +62,10 @@ def on_validation(
     }
 
 
-class _Unwanted(InMemory):
-    """Where H would go, which is not needed and may be larger than the memory: it is dropped."""
+class _Unwanted(ArrayBlocks):
+    """Where H would go, which is not needed and may be larger than the memory: nothing is kept."""
 
-    def __init__(self, like: InMemory) -> None:
+    def __init__(self, like: ArrayBlocks) -> None:
         self.x, self.width, self.shape = like.x, like.width, like.shape
 
     def write_columns(self, at: int, z: Array) -> None:
@@ -78,13 +79,14 @@ def _means(
     for a part without a node.
     """
     alone = replace(precompute, hops=0)
+    parts = Parts.of(split.orig_id, split.offset, split.edges)
     out: list[tuple[Array, Array] | None] = []
     for g in range(PARTS.index(part), len(split.offset) - 1, len(PARTS)):
         low, high = int(split.offset[g]), int(split.offset[g + 1])
         if high == low:
             out.append(None)
             continue
-        x = features.in_memory(raw, split.orig_id[low:high], norm)
-        group = propagate(x, _Unwanted(x), features.inside(split.edges, low, high), g, alone)
+        x = in_memory(raw, split.orig_id[low:high], norm)
+        group = propagate(x, _Unwanted(x), parts.edges(low, high), g, alone)
         out.append((group.hop_mean.astype(np.float32), group.ls_mean.astype(np.float32)))
     return out

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -15,36 +14,18 @@ import numpy as np
 
 from taamctl.core import paths
 from taamctl.core.errors import TaamctlError
-from taamctl.core.plain_values import Plain
 from taamctl.core.progress import Progress
 from taamctl.core.rows import FeatureRows
 from taamctl.core.slices import Slices
-from taamctl.core.types import CSR, PARTS, Array
+from taamctl.core.types import PARTS, Array
 from taamctl.features import group_features, memory_limit
 from taamctl.features.feature_source import GroupFeatures, opened
+from taamctl.features.split_parts import Parts
 from taamctl.params.precompute_params import PrecomputeParams
 
 # a group's number, its rows [low, high), what is stored of it
-Made = tuple[int, int, int, dict[str, Array | Slices]]
+GroupEntries = tuple[int, int, int, dict[str, Array | Slices]]
 LONG = 1 << 30  # edges x features from which on the end of every task is reported
-
-
-class SplitArtefact(Protocol):
-    """A split, open for reading."""
-
-    path: Path
-
-    def read(self, path: str) -> Array:
-        """Return one whole array, checked."""
-
-    def rows(self, path: str, low: int, high: int) -> Array:
-        """Return some rows of an array, unchecked."""
-
-    def verify(self, path: str) -> None:
-        """Check an array, a few rows at a time."""
-
-    def attribute(self, name: str) -> Plain:
-        """Return a root attribute."""
 
 
 class Writes(Protocol):
@@ -55,57 +36,6 @@ class Writes(Protocol):
 
     def tick(self) -> None:
         """Raise what came between two arrays: Ctrl-C, or a full disk."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a split says: rows, and the edges among them, which are read group by group.
-
-    Attributes:
-        orig_id: [N] the node of every row. offset: [G + 1] group boundaries. indptr: [N + 1] row
-            pointer of the edges.
-        columns: entries [low, high) of the edges' column numbers, as an array of its own.
-        y: [N] the class of every row.
-        features_sha256: hash of the raw features that the split was made from.
-        passed: arrays that are kept with the features as they are, by path.
-        dataset, where, made_by: the data set, the split's file, and the command that makes it,
-            for messages.
-    """
-
-    orig_id: Array
-    offset: Array
-    indptr: Array
-    columns: Callable[[int, int], Array]
-    y: Array = field(default_factory=lambda: np.zeros(0, np.int64))
-    features_sha256: str = ""
-    passed: dict[str, Array] = field(default_factory=dict)
-    dataset: str = ""
-    where: str = ""
-    made_by: str = ""
-
-    @staticmethod
-    def read(split: SplitArtefact, made_by: str) -> Parts:
-        """Return what an open split says; its edges are checked now and read later."""
-        split.verify("edges/indices")
-        return Parts(
-            split.read("nodes/orig_id"),
-            split.read("stream/offset"),
-            split.read("edges/indptr"),
-            lambda low, high: split.rows("edges/indices", low, high),
-            split.read("nodes/y"),
-            str(split.attribute("features_sha256")),
-            {path: split.read(path) for path in ("stream/bounds", "classes/name")},
-            str(split.attribute("dataset")),
-            str(split.path),
-            made_by,
-        )
-
-    def edges(self, low: int, high: int) -> CSR:
-        """Return the edges of the group with rows [low, high), numbered from 0."""
-        a, b = int(self.indptr[low]), int(self.indptr[high])
-        inside = self.columns(a, b)
-        inside -= np.int32(low)
-        return CSR(self.indptr[low : high + 1] - a, inside, None, (high - low, high - low))
 
 
 @dataclass(frozen=True)
@@ -126,7 +56,7 @@ class Begun(Protocol):
 
     def __call__(
         self, work: Work, folder: Path, progress: Progress, tick: Callable[[], None]
-    ) -> AbstractContextManager[tuple[str, Iterator[Made]]]:
+    ) -> AbstractContextManager[tuple[str, Iterator[GroupEntries]]]:
         """Read the raw features, and yield their hash and then every group."""
 
 
@@ -158,7 +88,7 @@ def write(writer: Writes, work: Work, begun: Begun, folder: Path, progress: Prog
 @contextmanager
 def begun(
     work: Work, folder: Path, progress: Progress, tick: Callable[[], None]
-) -> Iterator[tuple[str, Iterator[Made]]]:
+) -> Iterator[tuple[str, Iterator[GroupEntries]]]:
     """Read the raw features, and yield their hash and then every group.
 
     Args:
@@ -168,50 +98,45 @@ def begun(
     Raises:
         TaamctlError: the limit is too low; it says how much would do.
     """
-    parts, raw = work.parts, work.raw
     width = stored = None
     if work.limit is not None:
-        lengths = raw.lengths(tick)
+        lengths = work.raw.lengths(tick)
         stored = None if lengths is None else int(lengths.sum())
-        width = memory_limit.columns_at_once(work.limit, _sizes(raw, parts, lengths), work.params)
-    with opened(
-        raw, parts.orig_id, parts.offset, work.norm, width, folder, progress, tick, stored
-    ) as features:
-        yield features.sha256, _made(work, features, progress, tick)
+        sizes = _sizes(work.raw, work.parts, lengths)
+        width = memory_limit.columns_at_once(work.limit, sizes, work.params)
+    with opened(work.raw, work.parts, work.norm, width, folder, progress, tick, stored) as features:
+        yield features.sha256, _propagated(work, features, progress, tick)
 
 
 def _sizes(raw: FeatureRows, parts: Parts, lengths: Array | None) -> memory_limit.Sizes:
     """Return what the memory depends on; `lengths` as of `FeatureRows.lengths`."""
-    values, (n, f) = None, raw.shape
+    values = None
+    n, f = raw.shape
+    whole = 4 * n * f
     if lengths is not None:
         ends = np.concatenate([[0], np.cumsum(lengths[parts.orig_id])])
         values = np.diff(ends[parts.offset])
-    whole = (
-        0
-        if raw.whole is not None
-        else 4 * n * f
-        if lengths is None
-        else memory_limit.sparse(n, int(lengths.sum()))
-    )
-    return memory_limit.Sizes(
-        np.diff(parts.offset), np.diff(parts.indptr[parts.offset]), f, whole, values
-    )
+        whole = memory_limit.sparse(n, int(lengths.sum()))
+    if raw.whole is not None:
+        whole = 0
+    entries = np.diff(parts.indptr[parts.offset])
+    return memory_limit.Sizes(np.diff(parts.offset), entries, f, whole, values)
 
 
-def _made(
+def _propagated(
     work: Work, features: GroupFeatures, progress: Progress, tick: Callable[[], None]
-) -> Iterator[Made]:
-    offset, indptr = work.parts.offset, work.parts.indptr
-    told = work.limit is not None or int(indptr[-1]) * work.raw.shape[1] >= LONG
+) -> Iterator[GroupEntries]:
+    offset = work.parts.offset
+    indptr = work.parts.indptr
+    by_task = work.limit is not None or int(indptr[-1]) * work.raw.shape[1] >= LONG
     progress.start("propagate", int(indptr[-1] + offset[-1]))
-    for g, (low, high) in enumerate(pairwise(offset.tolist())):
+    for g, (low, high) in enumerate(work.parts.bounds):
         x, h = features.group(g)
-        made = group_features.compute(x, h, work.parts.edges(low, high), g, work.params, tick)
-        yield g, low, high, made.entries(work.params)
-        del made, x, h
+        group = group_features.compute(x, h, work.parts.edges(low, high), g, work.params, tick)
+        yield g, low, high, group.entries(work.params)
+        del group, x, h
         progress.advance(int(indptr[high] - indptr[low]) + high - low)
-        if told and g % len(PARTS) == len(PARTS) - 1:
-            progress.line(
-                f"task {g // len(PARTS)}: {offset[g + 1] - offset[g - 2]:,} nodes propagated"
-            )
+        if by_task and g % len(PARTS) == len(PARTS) - 1:
+            nodes = offset[g + 1] - offset[g - 2]
+            progress.line(f"task {g // len(PARTS)}: {nodes:,} nodes propagated")
     progress.finish()

@@ -20,11 +20,10 @@ from taamctl.core.memory import mib, used
 from taamctl.core.progress import Progress
 from taamctl.core.rows import HINT, FeatureRows, of_whole
 from taamctl.core.types import CSR, Array
-from taamctl.features import compute
-from taamctl.features.group_features import Blocks
-from taamctl.features.scratch import ColumnBlocks
-from taamctl.graph.canonical import FeatureHash, to_scipy
-from taamctl.propagation import sgc
+from taamctl.features.raw_features import empty_like, in_memory, normalise
+from taamctl.features.split_parts import Parts
+from taamctl.graph.canonical import FeatureHash
+from taamctl.propagation.column_blocks import Blocks, FileBlocks, dense_rows
 
 Tick = Callable[[], None]
 IMPORT = (
@@ -66,38 +65,34 @@ def rows_of(
     return of_whole(source.load(root, params).features)
 
 
-class Held:
+class InMemory:
     """Raw features in memory."""
 
     def __init__(
         self,
         raw: FeatureRows,
-        orig_id: Array,
-        offset: Array,
+        parts: Parts,
         norm: str,
         stored: int | None,
         progress: Progress,
         tick: Tick,
     ) -> None:
         digest = FeatureHash()
-        blocks = _hashed(_told(raw, progress, tick), digest)
+        blocks = _hashed(_counted(raw, progress, tick), digest)
         if raw.whole is None:
             self._raw = _joined(blocks, raw.shape, stored)
         else:
             self._raw = raw.whole
             deque(blocks, maxlen=0)
-        self.sha256, self._norm, self._orig_id, self._offset = (
-            digest.hexdigest(),
-            norm,
-            orig_id,
-            offset,
-        )
+        self.sha256 = digest.hexdigest()
+        self._norm = norm
+        self._parts = parts
 
     def group(self, index: int) -> tuple[Blocks, Blocks]:
         """Take the rows of a group."""
-        low, high = self._offset[index : index + 2]
-        x = compute.in_memory(self._raw, self._orig_id[low:high], self._norm)
-        return x, compute.empty_like(x)
+        low, high = self._parts.bounds[index]
+        x = in_memory(self._raw, self._parts.orig_id[low:high], self._norm)
+        return x, empty_like(x)
 
 
 class OnDisk:
@@ -109,52 +104,59 @@ class OnDisk:
         self,
         file: int,
         raw: FeatureRows,
-        orig_id: Array,
-        offset: Array,
+        parts: Parts,
         norm: str,
         width: int,
         progress: Progress,
         tick: Tick,
     ) -> None:
         f = raw.shape[1]
-        bounds = [(int(low), int(high)) for low, high in pairwise(offset)]
-        self._file, self._end, self._width = file, 4 * f * int(offset[-1]), width
+        self._file = file
+        self._end = 4 * f * int(parts.offset[-1])
+        self._width = width
+        self._offset = parts.offset
         self._groups = [
-            ColumnBlocks(file, (high - low, f), width, 4 * f * low) for low, high in bounds
+            FileBlocks(file, (high - low, f), width, 4 * f * low) for low, high in parts.bounds
         ]
-        place = np.full(raw.shape[0], -1, np.int32)
-        place[orig_id] = np.arange(len(orig_id), dtype=np.int32)
-        digest, seen = FeatureHash(), 0
-        for block in _told(raw, progress, tick):
-            digest.update(block)
-            self._sort_in(sgc.normalise(block, norm), place[seen : seen + block.shape[0]], offset)
+        place = places(raw.shape[0], parts.orig_id)
+        digest = FeatureHash()
+        seen = 0
+        for block in _hashed(_counted(raw, progress, tick), digest):
+            self._sort_in(normalise(block, norm), place[seen : seen + block.shape[0]])
             seen += block.shape[0]
         self.sha256 = digest.hexdigest()
 
-    def _sort_in(self, block: Array | CSR, place: Array, offset: Array) -> None:
+    def _sort_in(self, block: Array | CSR, place: Array) -> None:
         """Write every run of rows that lie side by side in one group."""
         order = np.argsort(place, kind="stable")
         order = order[place[order] >= 0]
         at = place[order]
-        dense = to_scipy(block).toarray() if isinstance(block, CSR) else block
-        owner = np.searchsorted(offset, at, side="right") - 1
+        dense = dense_rows(block, 0, block.shape[0])
+        owner = np.searchsorted(self._offset, at, side="right") - 1
         cuts = np.flatnonzero((np.diff(at) != 1) | (np.diff(owner) != 0)) + 1
         for low, high in pairwise([0, *cuts.tolist(), len(at)]):
             if high > low:
                 group = int(owner[low])
-                self._groups[group].write_rows(int(at[low] - offset[group]), dense[order[low:high]])
+                row = int(at[low] - self._offset[group])
+                self._groups[group].write_rows(row, dense[order[low:high]])
 
     def group(self, index: int) -> tuple[Blocks, Blocks]:
         """Return where a group lies."""
         x = self._groups[index]
-        return x, ColumnBlocks(self._file, x.shape, self._width, self._end)
+        return x, FileBlocks(self._file, x.shape, self._width, self._end)
+
+
+def places(num_nodes: int, orig_id: Array) -> Array:
+    """Return the grouped row of every node, [num_nodes] int32; -1 where it has none."""
+    place = np.full(num_nodes, -1, np.int32)
+    place[orig_id] = np.arange(len(orig_id), dtype=np.int32)
+    return place
 
 
 @contextmanager
 def opened(
     raw: FeatureRows,
-    orig_id: Array,
-    offset: Array,
+    parts: Parts,
     norm: str,
     width: int | None,
     folder: Path,
@@ -166,7 +168,6 @@ def opened(
 
     Args:
         raw: the features of all nodes; one pass is made over them.
-        orig_id: [N] the node of every grouped row; no node twice. offset: [G + 1] group boundaries.
         norm: `none` or `row`.
         width: columns at once, the features being in a nameless file in `folder`; None: they are in
             memory.
@@ -175,13 +176,13 @@ def opened(
             once while they are put together.
     """
     if width is None:
-        yield Held(raw, orig_id, offset, norm, stored, progress, tick)
+        yield InMemory(raw, parts, norm, stored, progress, tick)
         return
     with TemporaryFile(dir=folder, prefix=".features-") as file:
-        yield OnDisk(file.fileno(), raw, orig_id, offset, norm, width, progress, tick)
+        yield OnDisk(file.fileno(), raw, parts, norm, width, progress, tick)
 
 
-def _told(raw: FeatureRows, progress: Progress, tick: Tick) -> Iterator[Array | CSR]:
+def _counted(raw: FeatureRows, progress: Progress, tick: Tick) -> Iterator[Array | CSR]:
     progress.start("read features", raw.shape[0])
     for block in raw:
         tick()
@@ -209,8 +210,10 @@ def _joined(
             rest = list(rest)
             stored = sum(block.nnz for block in rest)
         return _joined_csr(rest, shape, stored, with_data=first.data is not None)
-    out, low = np.empty(shape, np.float32), 0
-    for block in cast(Iterable[Array], chain([first], blocks)) if first is not None else ():
+    out = np.empty(shape, np.float32)
+    low = 0
+    dense = [] if first is None else chain([first], blocks)
+    for block in cast(Iterable[Array], dense):
         out[low : low + len(block)] = block
         low += len(block)
     return out
@@ -219,16 +222,20 @@ def _joined(
 def _joined_csr(
     blocks: Iterable[CSR], shape: tuple[int, int], stored: int, *, with_data: bool
 ) -> CSR:
-    indptr, indices = np.zeros(shape[0] + 1, np.int64), np.empty(stored, np.int32)
-    data, row, at = np.empty(stored, np.float32) if with_data else None, 0, 0
+    indptr = np.zeros(shape[0] + 1, np.int64)
+    indices = np.empty(stored, np.int32)
+    data = np.empty(stored, np.float32) if with_data else None
+    row = at = 0
     for block in blocks:
-        if at + block.nnz > stored:
+        end = at + block.nnz
+        if end > stored:
             raise TaamctlError("the features have more values than they had a moment ago", HINT)
         indptr[row + 1 : row + 1 + block.shape[0]] = block.indptr[1:] + at
-        indices[at : at + block.nnz] = block.indices
+        indices[at:end] = block.indices
         if data is not None:
-            data[at : at + block.nnz] = block.data
-        row, at = row + block.shape[0], at + block.nnz
+            data[at:end] = block.data
+        row += block.shape[0]
+        at = end
     if at < stored:
         raise TaamctlError("the features have fewer values than they had a moment ago", HINT)
     return CSR(indptr, indices, data, shape)

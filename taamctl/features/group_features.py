@@ -1,74 +1,24 @@
-"""One (task, part) on its own: its features are propagated over its own edges, a block of
+"""What is stored of one (task, part): its features propagated over its own edges, a block of
 columns at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
-from taamctl.core.rows import block_rows
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array
 from taamctl.features import profiles
-from taamctl.graph.canonical import to_scipy
+from taamctl.features.raw_features import empty_like, in_memory
+from taamctl.features.split_parts import Parts
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import BACKENDS
+from taamctl.propagation.column_blocks import Blocks, by_rows
 from taamctl.propagation.operator import NO_PAIRS, Operator, build
-
-
-class Blocks(Protocol):
-    """A matrix [N, F] float32 that is read, and may be written, by blocks of `width` columns,
-    and read by rows.
-    """
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Return (N, F)."""
-
-    @property
-    def width(self) -> int:
-        """Return how many columns a block has; the last one may have fewer."""
-
-    def columns(self, at: int) -> Array:
-        """Return the column block that begins at column `at`, C-contiguous."""
-
-    def rows(self, low: int, high: int) -> Array:
-        """Return rows [low, high), dense."""
-
-    def write_columns(self, at: int, z: Array) -> None:
-        """Replace the column block that begins at column `at`."""
-
-
-class InMemory:
-    """A matrix in memory; CSR is only read."""
-
-    def __init__(self, x: Array | CSR, width: int) -> None:
-        self.x, self.width, self.shape = x, max(1, min(width, x.shape[1])), (x.shape[0], x.shape[1])
-        self._by_column: Any = to_scipy(x).tocsc() if isinstance(x, CSR) else x
-
-    def columns(self, at: int) -> Array:
-        """Return a column block."""
-        block = self._by_column[:, at : at + self.width]
-        return np.ascontiguousarray(
-            block.toarray() if isinstance(self.x, CSR) else block, np.float32
-        )
-
-    def rows(self, low: int, high: int) -> Array:
-        """Return some rows."""
-        return (
-            np.asarray(to_scipy(self.x.rows(low, high)).toarray())
-            if isinstance(self.x, CSR)
-            else self.x[low:high]
-        )
-
-    def write_columns(self, at: int, z: Array) -> None:
-        """Replace a column block."""
-        assert not isinstance(self.x, CSR)
-        self.x[:, at : at + z.shape[1]] = z
+from taamctl.propagation.powers import write_hops
 
 
 @dataclass(frozen=True)
@@ -106,6 +56,11 @@ class Group:
             out["indptr"], out["indices"] = edge_entries(self.operator)
         return out
 
+    def stored(self, params: PrecomputeParams) -> dict[str, Array]:
+        """Return `entries` with every array whole."""
+        found = self.entries(params).items()
+        return {name: v.whole() if isinstance(v, Slices) else v for name, v in found}
+
 
 def compute(
     x: Blocks,
@@ -115,53 +70,54 @@ def compute(
     params: PrecomputeParams,
     tick: Callable[[], None] = lambda: None,
 ) -> Group:
-    """Propagate one group.
+    """Propagate one group; its numbers do not depend on the width of a block.
 
     Args:
         x: its raw features. h: where S^k X goes; blocks as wide as those of `x`.
         edges: [N, N] binary.
         index: its number, which the random ties of the LS profile depend on.
         tick: called again and again; may raise to stop.
-
-    Returns:
-        The group; its numbers do not depend on the width of a block.
     """
     operator = build(edges, params.self_loops)
     n, f = x.shape
     tick()
-    pairs = (
-        profiles.reconnected(operator, 0, n, index, params.ls_seed)
-        if params.ls_reconnect
-        else NO_PAIRS
-    )
-    weights = np.concatenate(
-        [
-            profiles.hop_weights(operator, params.max_hop),
-            profiles.ls_weights(operator, params.ls_hops, pairs),
-        ],
-        axis=1,
-    )
+    pairs = NO_PAIRS
+    if params.ls_reconnect:
+        pairs = profiles.reconnected(operator, 0, n, index, params.ls_seed)
+    hop_weights = profiles.hop_weights(operator, params.max_hop)
+    ls_weights = profiles.ls_weights(operator, params.ls_hops, pairs)
+    weights = np.concatenate([hop_weights, ls_weights], axis=1)
     tick()
-    means, filled, step = np.zeros((weights.shape[1], f)), 0, BACKENDS[params.backend](operator)
-    for at in range(0, f, x.width):
-        z = x.columns(at)
-        filled += int(np.count_nonzero(z))
+    means = np.zeros((weights.shape[1], f))
+    filled = [0]
+
+    def add_up(at: int, z: Array) -> None:
+        filled.append(int(np.count_nonzero(z)))
         means[:, at : at + x.width] = profiles.weighted_sums(weights, z) / max(1, n)
-        for _ in range(params.hops):
-            z = step(z)
-            tick()
-        h.write_columns(at, z)
-        tick()
-    return Group(
-        operator, x, h, filled, profiles.spread(operator, params.hops), means[:-2], means[-2:]
-    )
+
+    write_hops(BACKENDS[params.backend](operator), x, {params.hops: h}, add_up, tick)
+    spread = profiles.spread(operator, params.hops)
+    return Group(operator, x, h, sum(filled), spread, means[:-2], means[-2:])
 
 
-def by_rows(x: Blocks) -> Iterator[Array]:
-    """Yield all rows, a few at a time."""
-    n, step = x.shape[0], block_rows(x.shape[1])
-    for low in range(0, n, step):
-        yield x.rows(low, min(n, low + step))
+def compute_all(
+    raw: Array | CSR, orig_id: Array, offset: Array, edges: CSR, params: PrecomputeParams, norm: str
+) -> list[Group]:
+    """Propagate the features of every group in memory, in the order of their rows.
+
+    Args:
+        raw: [all nodes, F] float32.
+        orig_id: [N] the node of every grouped row.
+        offset: [G + 1] group boundaries.
+        edges: [N, N] binary, block-diagonal.
+        norm: `none` or `row`, with `as_released` already resolved.
+    """
+    parts = Parts.of(orig_id, offset, edges)
+    groups = []
+    for g, (low, high) in enumerate(parts.bounds):
+        x = in_memory(raw, orig_id[low:high], norm)
+        groups.append(compute(x, empty_like(x), parts.edges(low, high), g, params))
+    return groups
 
 
 def raw_entries(x: Blocks, filled: int) -> dict[str, Array | Slices]:

@@ -9,11 +9,11 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import SLACK, mib, used
 from taamctl.core.rows import BLOCK_BYTES
-from taamctl.core.types import Array
+from taamctl.core.types import CSR, Array
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import BACKENDS, COST
 from taamctl.propagation.operator import RANGE, build
-from taamctl.propagation.sgc import BLOCK
+from taamctl.propagation.powers import BLOCK
 
 LEAST = 8  # columns that are worth a pass over the edges
 
@@ -41,45 +41,41 @@ class Sizes:
         too.
         """
         per_entry, copies = COST[params.backend]
-        vectors = 8.0 * (2 * (params.max_hop + 3) + 8)
-        values, rows = (
-            (0, 2) if self.values is None else (self.values, 1)
-        )  # X is dense rows as H is, or CSR
-        per_node = vectors + 4.0 * copies * width + (4.0 * rows * self.features if held else 0)
-        per_value = (
-            8.0 * (2 + width / max(1, self.features)) if held else 0
-        )  # by rows, by columns, and the columns at work
+        values: Array | int = 0
+        dense = 2  # arrays of N x F: H, and X where it is dense
+        if self.values is not None:
+            values = self.values
+            dense = 1
+        per_node = 8.0 * (2 * (params.max_hop + 3) + 8) + 4.0 * copies * width
+        per_value = 0.0
+        if held:
+            per_node += 4.0 * dense * self.features
+            # by rows, by columns, and the columns at work
+            per_value = 8.0 * (2 + width / max(1, self.features))
         loops = self.entries + self.nodes
-        largest, cells = (
-            int(loops.max(initial=0)),
-            4 * int(self.nodes.max(initial=0)) * self.features,
-        )
-        largest = max(largest, int(np.max(values, initial=0)))
-        passing = 40 * min(RANGE, largest) + 6 * min(
-            BLOCK_BYTES, cells
-        )  # a range of entries, a block of rows, and what is made of them
-        return passing + int(
-            (loops * (8.0 + per_entry) + self.nodes * per_node + values * per_value).max(initial=0)
-        )
+        largest = max(int(loops.max(initial=0)), int(np.max(values, initial=0)))
+        cells = 4 * int(self.nodes.max(initial=0)) * self.features
+        # a range of entries, a block of rows, and what is made of them
+        passing = 40 * min(RANGE, largest) + 6 * min(BLOCK_BYTES, cells)
+        each = loops * (8.0 + per_entry) + self.nodes * per_node + values * per_value
+        return passing + int(each.max(initial=0))
 
 
 def sparse(nodes: int, values: int) -> int:
     """Return the bytes of CSR features as a whole: values with their columns; row pointers as
     read, as held, and narrow; and, from 2^31 values on, columns made wide to pick rows.
     """
-    return 8 * values + 20 * nodes + (8 * values if values >= 1 << 31 else 0)
+    wide = values >= 1 << 31
+    return 8 * values * (1 + wide) + 20 * nodes
 
 
 def warm_up(params: PrecomputeParams) -> None:
     """Take one step on a graph of one node, so that what the backend's library needs for itself
     is in memory before it is counted.
     """
-    from taamctl.core.types import CSR
-
-    lonely = build(
-        CSR(np.zeros(2, np.int64), np.zeros(0, np.int32), None, (1, 1)), params.self_loops
-    )
-    BACKENDS[params.backend](lonely)(np.ones((1, 1), np.float32))
+    edges = CSR(np.zeros(2, np.int64), np.zeros(0, np.int32), None, (1, 1))
+    step = BACKENDS[params.backend](build(edges, params.self_loops))
+    step(np.ones((1, 1), np.float32))
 
 
 def columns_at_once(limit: int, sizes: Sizes, params: PrecomputeParams) -> int | None:
@@ -99,19 +95,18 @@ def columns_at_once(limit: int, sizes: Sizes, params: PrecomputeParams) -> int |
         return None
     least = inside + sizes.group(params, min(LEAST, widest), held=False)
     if least > limit:
+        hint = f"use --max-memory {mib(least) + 1}M or more"
+        if not sizes.raw:
+            hint += (
+                "; taamctl data import makes a file whose features need not be in memory, as "
+                "they are now"
+            )
         raise TaamctlError(
             f"{limit >> 20} MiB of memory are too little to propagate {int(sizes.nodes.sum()):,} "
             f"nodes: {mib(inside)} MiB are in use, and the largest part of a task needs "
             f"{mib(least - inside)} MiB more",
-            f"use --max-memory {mib(least) + 1}M or more"
-            + (
-                ""
-                if sizes.raw
-                else "; taamctl data import makes a file whose features need not be in memory, as "
-                "they are now"
-            ),
+            hint,
         )
-    each = (sizes.group(params, widest, held=False) - sizes.group(params, 0, held=False)) / widest
-    return max(
-        1, min(widest, int((limit - inside - sizes.group(params, 0, held=False)) / max(1.0, each)))
-    )
+    without = sizes.group(params, 0, held=False)
+    each = (sizes.group(params, widest, held=False) - without) / widest
+    return max(1, min(widest, int((limit - inside - without) / max(1.0, each))))

@@ -12,7 +12,7 @@ import numpy as np
 
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import CSR, Array
-from taamctl.graph.canonical import to_scipy
+from taamctl.propagation.column_blocks import dense_rows
 from taamctl.propagation.operator import NO_PAIRS, Operator
 
 ROWS = 4096  # rows of X that are summed at once; fixed, because the last bits depend on it
@@ -49,9 +49,8 @@ def ls_weights(operator: Operator, hops: int, pairs: tuple[Array, Array] = NO_PA
     Source: TPP (2024); the trailing D^-1/2 makes the profile's length depend on degrees, which an
     inductive split changes.
     """
-    joined = Operator(
-        operator.adjacency, operator.degree + np.bincount(pairs[0], minlength=len(operator.degree))
-    )
+    more = np.bincount(pairs[0], minlength=len(operator.degree))
+    joined = Operator(operator.adjacency, operator.degree + more)
     v = np.stack([joined.inverse_root, np.ones(len(operator.degree))], axis=1)
     for _ in range(hops):
         v = joined.times(v, transposed=True, pairs=pairs)
@@ -62,7 +61,13 @@ def hop_means(operator: Operator, features: Array | CSR, offset: Array, max_hop:
     """Return the mean over every group's nodes of S^j X, j = 0..max_hop, as [G, max_hop + 1, F]
     float64.
     """
-    return _means(hop_weights(operator, max_hop), features, offset)
+    weights = hop_weights(operator, max_hop)
+    out = np.zeros((len(offset) - 1, max_hop + 1, features.shape[1]))
+    for g, (low, high) in enumerate(pairwise(offset)):
+        if high > low:
+            x = dense_rows(features, low, high)
+            out[g] = weighted_sums(weights[low:high], x) / (high - low)
+    return out
 
 
 def weighted_sums(weights: Array, x: Array) -> Array:
@@ -82,27 +87,11 @@ def weighted_sums(weights: Array, x: Array) -> Array:
     out = np.zeros((j, x.shape[1]))
     for low in range(0, n, ROWS):
         rows = min(ROWS, n - low)
-        full = (
-            np.tile(np.arange(rows, dtype=np.int32), j),
-            np.arange(0, j * rows + 1, rows, dtype=np.int32),
-        )
-        out += sp.csr_matrix((weights[low : low + rows].T.ravel(), *full), shape=(j, rows)) @ x[
-            low : low + rows
-        ].astype(np.float64)
-    return out
-
-
-def _means(weights: Array, features: Array | CSR, offset: Array) -> Array:
-    """Return weights_g^T X_g / N_g for every group g."""
-    out = np.zeros((len(offset) - 1, weights.shape[1], features.shape[1]))
-    for g, (low, high) in enumerate(pairwise(offset)):
-        if high > low:
-            x = (
-                to_scipy(features.rows(low, high)).toarray()
-                if isinstance(features, CSR)
-                else features[low:high]
-            )
-            out[g] = weighted_sums(weights[low:high], x) / (high - low)
+        indices = np.tile(np.arange(rows, dtype=np.int32), j)
+        indptr = np.arange(0, j * rows + 1, rows, dtype=np.int32)
+        values = weights[low : low + rows].T.ravel()
+        full = sp.csr_matrix((values, indices, indptr), shape=(j, rows))
+        out += full @ x[low : low + rows].astype(np.float64)
     return out
 
 
@@ -120,7 +109,8 @@ def reconnected(
     """
     a = operator.adjacency
     proper = np.diff(a.indptr[low : high + 1]) > 1
-    connected, alone = np.flatnonzero(proper) + low, np.flatnonzero(~proper) + low
+    connected = np.flatnonzero(proper) + low
+    alone = np.flatnonzero(~proper) + low
     if not len(connected) or not len(alone):
         return NO_PAIRS
     partner = numpy_generator(seed, "ls_reconnect", group).choice(connected, len(alone))

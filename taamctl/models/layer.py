@@ -22,13 +22,14 @@ W1 is frozen: nothing here differentiates it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch.nn import functional
+
+from taamctl.core.csr import torch_csr
 
 LN_EPS = 1e-5
 
@@ -248,25 +249,12 @@ def sparse_rows(
     turned = sp.csr_matrix((np.arange(m.nnz), m.indices, m.indptr), shape=m.shape).tocsc()
     row = np.repeat(np.arange(len(h), dtype=np.int32), np.diff(m.indptr))
     return SparseRows(
-        _csr(m.indptr, m.indices, m.data, m.shape),
+        torch_csr(m.indptr, m.indices, m.data, m.shape),
         torch.from_numpy(row),
-        _csr(turned.indptr, turned.indices, m.data[turned.data], m.shape[::-1]),
+        torch_csr(turned.indptr, turned.indices, m.data[turned.data], m.shape[::-1]),
         torch.from_numpy(turned.data),
         scale,
         mean,
         base,
         w1_t,
     )
-
-
-def _csr(
-    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shape: tuple[int, int]
-) -> torch.Tensor:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(indptr.astype(np.int32)),
-            torch.from_numpy(indices.astype(np.int32)),
-            torch.from_numpy(data),
-            size=shape,
-        )

@@ -21,7 +21,7 @@ from taamctl.core import registry
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import CSR, Array, QueryGraph
 from taamctl.evaluation import cost, matrix
-from taamctl.features import compute as features
+from taamctl.features import group_features as features
 from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
@@ -251,8 +251,8 @@ def _mixed_query(
         x[name] = np.concatenate([q.extras[name] for q in queries])
     n = len(lengths)
     raw = CSR(x["x_indptr"], x["x_indices"], x["x_data"], (n, num_features))
-    whole = features.compute(raw, np.arange(n), np.array([0, n]), edges, params, "none")
-    group = whole.group(0, params)
+    whole = features.compute_all(raw, np.arange(n), np.array([0, n]), edges, params, "none")
+    group = whole[0].stored(params)
     return QueryGraph(
         torch.from_numpy(group["H"]),
         torch.from_numpy(group["deg"].astype(np.float32)),

@@ -1,1 +1,1 @@
-"""S^k X: the operator, its backends, in memory, on the disk, and differentiable."""
+"""Products with S = D^-1/2 (A + I) D^-1/2: every S^k X of the package is computed here."""

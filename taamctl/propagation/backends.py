@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.propagation.operator import Operator
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Step = Callable[[Array], Array]
 
@@ -33,25 +37,22 @@ def torch_step(operator: Operator) -> Step:
     from torch.nn.functional import embedding_bag
 
     a = operator.adjacency
-    narrow = a.nnz < 2**31  # offsets and indices must be of one kind
-    offsets, indices = (
-        torch.from_numpy(np.ascontiguousarray(ids, np.int32 if narrow else np.int64))
-        for ids in (a.indptr, a.indices)
-    )
+    index = np.int32 if a.nnz < 2**31 else np.int64  # offsets and indices must be of one kind
+    offsets = torch.from_numpy(np.ascontiguousarray(a.indptr, index))
+    indices = torch.from_numpy(np.ascontiguousarray(a.indices, index))
     weights = torch.from_numpy(operator.values())
 
+    @torch.no_grad()
     def step(z: Array) -> Array:
-        with torch.no_grad():
-            return np.asarray(
-                embedding_bag(
-                    indices,
-                    torch.from_numpy(np.ascontiguousarray(z)),
-                    offsets,
-                    mode="sum",
-                    per_sample_weights=weights,
-                    include_last_offset=True,
-                ).numpy()
-            )
+        product = embedding_bag(
+            indices,
+            torch.from_numpy(np.ascontiguousarray(z)),
+            offsets,
+            mode="sum",
+            per_sample_weights=weights,
+            include_last_offset=True,
+        )
+        return np.asarray(product.numpy())
 
     return step
 
@@ -71,7 +72,11 @@ def dgl_step(operator: Operator) -> Step:
 
 def scipy_step(operator: Operator) -> Step:
     """Return Z -> S Z in float64 and rounded once: the reference that the other two are held to."""
-    matrix = operator.scipy(np.float64)
+    return rounded_step(operator.scipy(np.float64))
+
+
+def rounded_step(matrix: csr_matrix) -> Step:
+    """Return Z -> S Z of float32 for S as a float64 matrix: every product is rounded once."""
 
     def step(z: Array) -> Array:
         return np.asarray(matrix @ z.astype(np.float64)).astype(np.float32)
@@ -94,8 +99,5 @@ BACKENDS: dict[str, Callable[[Operator], Step]] = {
     "dgl": dgl_step,
     "scipy": scipy_step,
 }
-COST = {
-    "torch": (8, 3),
-    "dgl": (60, 5),
-    "scipy": (24, 8),
-}  # bytes per entry of S; arrays of N x B float32 while a block is propagated
+# bytes per entry of S; arrays of N x B float32 while a block is propagated
+COST = {"torch": (8, 3), "dgl": (60, 5), "scipy": (24, 8)}

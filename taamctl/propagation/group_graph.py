@@ -1,20 +1,27 @@
-"""The graph behind cached features, for the few methods that need it: raw rows, induced
-subgraphs, differentiable propagation.
+"""The graph behind cached features, for the methods that need it: raw rows, induced subgraphs,
+propagation in float64 and differentiable.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from taamctl.core.csr import torch_csr
 from taamctl.core.types import Array
+from taamctl.propagation.backends import rounded_step
+from taamctl.propagation.powers import power, powers
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Extras = Mapping[str, Array]
 
 
-def raw_rows(extras: Mapping[str, Any], rows: torch.Tensor, num_features: int) -> torch.Tensor:
+def raw_rows(extras: Extras, rows: torch.Tensor, num_features: int) -> torch.Tensor:
     """Return raw feature rows, [B, F] float32, on the CPU.
 
     Args:
@@ -30,25 +37,25 @@ def raw_rows(extras: Mapping[str, Any], rows: torch.Tensor, num_features: int) -
     return torch.from_numpy(np.asarray(x[rows.cpu().numpy()].toarray(), np.float32))
 
 
-def adjacency(extras: Mapping[str, Any]) -> Any:
-    """Return a group's edges with self-loops as a scipy CSR matrix; row v holds what v receives;
-    a stored pair adds to its weight.
+def adjacency(extras: Extras) -> csr_matrix:
+    """Return a group's edges with self-loops; row v holds what v receives; a stored pair adds to
+    its weight.
     """
     import scipy.sparse as sp
 
     n = len(extras["indptr"]) - 1
-    made = sp.csr_matrix(
+    edges = sp.csr_matrix(
         (np.ones(len(extras["indices"])), extras["indices"], extras["indptr"]),
         shape=(n, n),
         copy=True,
     )
-    made.sum_duplicates()
-    return made
+    edges.sum_duplicates()
+    return edges
 
 
-def normalised(edges: Any) -> Any:
-    """Return S = D^-1/2 A D^-1/2 of edges that hold their self-loops already; degrees are row
-    sums, at least 1.
+def normalised(edges: csr_matrix) -> csr_matrix:
+    """Return S = D^-1/2 A D^-1/2 of edges that hold their self-loops already, float64; degrees are
+    row sums, at least 1.
     """
     import scipy.sparse as sp
 
@@ -56,73 +63,77 @@ def normalised(edges: Any) -> Any:
     return (root @ edges @ root).tocsr()
 
 
-def propagate_rows(edges: Any, x: torch.Tensor, hops: int) -> torch.Tensor:
+def propagate_rows(edges: csr_matrix, x: torch.Tensor, hops: int) -> torch.Tensor:
     """Return S^hops X of a (sub)graph, [N, F] float32, computed in float64 and rounded once."""
-    s, z = normalised(edges), x.double().numpy()
-    for _ in range(hops):
-        z = s @ z
+    z = power(normalised(edges).__matmul__, x.double().numpy(), hops)
     return torch.from_numpy(np.asarray(z, np.float32))
 
 
 class Propagation:
     """Z -> S^hops Z, differentiable in Z: the backward pass is the transposed product."""
 
-    def __init__(self, s: Any, hops: int, device: torch.device) -> None:
-        self.hops, self._s, self._t = hops, _tensor(s, device), _tensor(s.T.tocsr(), device)
+    def __init__(self, s: csr_matrix, hops: int, device: torch.device) -> None:
+        self.hops = hops
+        self._s = _tensor(s).to(device)
+        self._t = _tensor(s.T.tocsr()).to(device)
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """Return S^hops Z for [N, B] float32."""
-        for _ in range(self.hops):
-            z = _Step.apply(z, self._s, self._t)  # type: ignore[no-untyped-call]
-        return z
+        return power(self._step, z, self.hops)
+
+    def _step(self, z: torch.Tensor) -> torch.Tensor:
+        product: torch.Tensor = _Product.apply(z, self._s, self._t)  # type: ignore[no-untyped-call]
+        return product
 
 
-class _Step(torch.autograd.Function):
+class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, z: torch.Tensor, s: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-        ctx.transposed = t
+    def forward(
+        ctx: torch.autograd.function.FunctionCtx,
+        z: torch.Tensor,
+        s: torch.Tensor,
+        t: torch.Tensor,
+    ) -> torch.Tensor:
+        ctx.transposed = t  # type: ignore[attr-defined]
         return s @ z
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        return ctx.transposed @ gradients[0].contiguous(), None, None
+    def backward(
+        ctx: torch.autograd.function.FunctionCtx, *gradients: torch.Tensor
+    ) -> tuple[torch.Tensor, None, None]:
+        return ctx.transposed @ gradients[0].contiguous(), None, None  # type: ignore[attr-defined]
 
 
-def _tensor(matrix: Any, device: torch.device) -> torch.Tensor:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse (CSR|invariant)")
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(matrix.indptr.astype(np.int64)),
-            torch.from_numpy(matrix.indices.astype(np.int64)),
-            torch.from_numpy(matrix.data.astype(np.float32)),
-            size=matrix.shape,
-        ).to(device)
+def _tensor(matrix: csr_matrix) -> torch.Tensor:
+    return torch_csr(
+        matrix.indptr, matrix.indices, matrix.data.astype(np.float32), matrix.shape, np.int64
+    )
 
 
-def in_edges(extras: Mapping[str, Any]) -> tuple[Array, Array]:
+def in_edges(extras: Extras) -> tuple[Array, Array]:
     """Return (receiver, sender) of every edge, self-loops included, grouped by receiver."""
-    return np.repeat(np.arange(len(extras["indptr"]) - 1), np.diff(extras["indptr"])), extras[
-        "indices"
-    ].astype(np.int64)
+    receiver = np.repeat(np.arange(len(extras["indptr"]) - 1), np.diff(extras["indptr"]))
+    return receiver, extras["indices"].astype(np.int64)
 
 
 def hop_rows(
-    h: torch.Tensor, extras: Mapping[str, Any], hops: Iterable[int], stored: int
+    h: torch.Tensor, extras: Extras, hops: Iterable[int], stored: int
 ) -> dict[int, torch.Tensor]:
-    """Return j -> S^j X of a whole group, [N, F] float32 on the CPU.
+    """Return j -> S^j X of a whole group, [N, F] float32 on the CPU, every step rounded from
+    float64.
 
     Args:
         h: [N, F] S^stored X. extras: raw features and edges of the group.
     """
-    wanted = sorted(set(hops))
+    wanted = set(hops)
+    others = wanted - {stored}
     out = {stored: h.cpu()} if stored in wanted else {}
-    others = [j for j in wanted if j != stored]
-    if others:
-        z = raw_rows(extras, torch.arange(len(h)), h.shape[1])
-        s = normalised(adjacency(extras)) if others[-1] else None
-        for j in range(others[-1] + 1):
-            if j:
-                z = torch.from_numpy(np.asarray(s @ z.numpy(), np.float32))
-            if j in others:
-                out[j] = z
-    return out
+    if not others:
+        return out
+    x = raw_rows(extras, torch.arange(len(h)), h.shape[1]).numpy()
+    last = max(others)
+    if not last:  # the edges may not be there
+        return out | {0: torch.from_numpy(x)}
+    step = rounded_step(normalised(adjacency(extras)))
+    found = enumerate(powers(step, x, last))
+    return out | {j: torch.from_numpy(z) for j, z in found if j in others}

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR, Array
 
-RANGE = (
-    1 << 20
-)  # entries of one range of rows; fixed, because sums over ranges depend on where they are cut
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+# entries of one range of rows; fixed, because sums over ranges depend on where they are cut
+RANGE = 1 << 20
 NO_PAIRS = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
@@ -39,7 +42,7 @@ class Operator:
         """Return D^-1/2 as [N] float64."""
         return 1.0 / np.sqrt(self.degree)
 
-    def values(self, dtype: Any = np.float32) -> Array:
+    def values(self, dtype: DTypeLike = np.float32) -> Array:
         """Return the entries of S in the order of `adjacency.indices`, rounded once from
         float64.
         """
@@ -47,13 +50,14 @@ class Operator:
         out = np.empty(a.nnz, dtype)
         for low, high in ranges(a.indptr, RANGE):
             first, last = int(a.indptr[low]), int(a.indptr[high])
-            exact = (
-                np.repeat(d[low:high], np.diff(a.indptr[low : high + 1])) * d[a.indices[first:last]]
-            )
-            out[first:last] = exact if a.data is None else exact * a.data[first:last]
+            receiver = np.repeat(d[low:high], np.diff(a.indptr[low : high + 1]))
+            exact = receiver * d[a.indices[first:last]]
+            if a.data is not None:
+                exact *= a.data[first:last]
+            out[first:last] = exact
         return out
 
-    def scipy(self, dtype: Any = np.float64) -> Any:
+    def scipy(self, dtype: DTypeLike = np.float64) -> csr_matrix:
         """Return S as a scipy CSR matrix."""
         import scipy.sparse as sp
 
@@ -75,8 +79,9 @@ class Operator:
         Returns:
             As `v`; the same bits whatever else is multiplied beside a column.
         """
-        d = self.inverse_root if v.ndim == 1 else self.inverse_root[:, None]
-        u, out = d * v, np.zeros(v.shape)
+        d = self.inverse_root.reshape(-1, *(1,) * (v.ndim - 1))
+        u = d * v
+        out = np.zeros(v.shape)
         for low, high, block in _blocks(self.adjacency):
             if transposed:
                 out += block.T @ u[low:high]
@@ -87,24 +92,15 @@ class Operator:
         return np.asarray(d * out)
 
 
-def _blocks(a: CSR) -> Iterator[tuple[int, int, Any]]:
+def _blocks(a: CSR) -> Iterator[tuple[int, int, csr_matrix]]:
     """Yield (low, high, rows [low, high) as a float64 scipy matrix)."""
     import scipy.sparse as sp
 
-    ones = np.ones(min(a.nnz, RANGE)) if a.data is None else None
     for low, high in ranges(a.indptr, RANGE):
-        first, last = int(a.indptr[low]), int(a.indptr[high])
-        if a.data is not None:
-            data: Array = a.data[first:last].astype(np.float64)
-        else:
-            assert ones is not None
-            data = ones[: last - first] if last - first <= len(ones) else np.ones(last - first)
-        pointer = (a.indptr[low : high + 1] - first).astype(np.int32)
-        yield (
-            low,
-            high,
-            sp.csr_matrix((data, a.indices[first:last], pointer), shape=(high - low, a.shape[1])),
-        )
+        rows = a.rows(low, high)
+        data = np.ones(rows.nnz) if rows.data is None else rows.data.astype(np.float64)
+        pointer = rows.indptr.astype(np.int32)
+        yield low, high, sp.csr_matrix((data, rows.indices, pointer), shape=rows.shape)
 
 
 def with_self_loops(edges: CSR, policy: str) -> CSR:

@@ -22,7 +22,7 @@ from taamctl.datasets import synthetic
 from taamctl.graph.canonical import symmetrise
 from taamctl.params.params_file import PACKAGED, read
 from taamctl.propagation.operator import build
-from taamctl.propagation.sgc import propagate
+from taamctl.propagation.powers import hop_matrices
 from taamctl.store.artefacts import Artefact
 from taamctl.stream.induce import induce
 
@@ -252,7 +252,7 @@ def test_training_features_that_saw_test_neighbours_are_named(made: Path, tmp_pa
         offset, nodes = split.read("stream/offset"), split.read("nodes/orig_id")
     task = np.sort(nodes[offset[3] : offset[6]])
     edges = induce(symmetrise(graph.adjacency), task, np.array([0, len(task)]))
-    h = propagate(build(edges, "add"), np.asarray(graph.features)[task], 2, "scipy")[
+    h = hop_matrices(build(edges, "add"), np.asarray(graph.features)[task], [2], "scipy")[2][
         np.searchsorted(task, nodes[offset[3] : offset[4]])
     ]
     doctored(made, tmp_path, "precompute", "features.h5", path, lambda _: h)

@@ -23,7 +23,7 @@ from taamctl.learning.contract.learn_stages import train_stream
 from taamctl.learning.contract.method import Facts, Stored
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import SequentialMethod
-from taamctl.propagation import group_graph
+from taamctl.propagation import group_graph as graph
 from taamctl.testing import contract
 from taamctl.testing.contract import CHECKS, Check
 from taamctl.testing.toy_stream import NODES, ToyStream
@@ -307,9 +307,9 @@ def test_toy_features_follow_from_toy_graphs(name: str) -> None:
         case(name).query(1),
         case(name).query(1, order=order),
     ):
-        edges = group_graph.adjacency(group.extras)
-        x = group_graph.raw_rows(group.extras, torch.arange(NODES), 10)
-        assert torch.allclose(group_graph.propagate_rows(edges, x, 2), group.h, atol=1e-6)
+        edges = graph.adjacency(group.extras)
+        x = graph.raw_rows(group.extras, torch.arange(NODES), 10)
+        assert torch.allclose(graph.propagate_rows(edges, x, 2), group.h, atol=1e-6)
         assert torch.equal(
             torch.from_numpy(np.asarray(edges.sum(1), np.float32).ravel()), group.deg
         )

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from taamctl.stream.task_split import Facts, make_split
 
 from taamctl.core import registry
 from taamctl.core.types import Array
-from taamctl.features import compute
+from taamctl.features import group_features
 from taamctl.learning.routing import task_id
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import InferParams
+from taamctl.stream.task_split import Facts, make_split
 
 INFER = bind(InferParams, read(PACKAGED)["infer"], "infer", [])
 
@@ -36,7 +36,7 @@ def means(dataset: str, root: Path) -> tuple[Array, Array]:
     )
     raw, facts = module.load(root, None), Facts(module.META.directed, module.META.unlabelled_as)
     split = make_split(raw, facts, split_params)
-    made = compute.compute(
+    made = group_features.compute_all(
         raw.features,
         split.orig_id,
         split.offset,
@@ -44,7 +44,7 @@ def means(dataset: str, root: Path) -> tuple[Array, Array]:
         dataclasses.replace(pre, hops=0),
         module.META.feature_norm,
     )
-    return np.stack([g.hop_mean for g in made.groups]), np.stack([g.ls_mean for g in made.groups])
+    return np.stack([g.hop_mean for g in made]), np.stack([g.ls_mean for g in made])
 
 
 def choices(dataset: str, root: Path, part: int = 2, **changes: object) -> list[int]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from taamctl.core import registry
 from taamctl.core.types import CSR, NodeGraph, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.evaluation import matrix
-from taamctl.features import compute
+from taamctl.features import group_features
 from taamctl.graph.canonical import adjacency_from_edges, permute_nodes, to_scipy
 from taamctl.learning.routing.queries import predict_stream
 from taamctl.learning.routing.task_id import given as true_ids
@@ -72,8 +72,10 @@ def graph(seed: int, nodes: int = 90, classes: int = 5, features: int = 8) -> No
     )
 
 
-def features_of(g: NodeGraph, split: Split) -> compute.Features:
-    return compute.compute(g.features, split.orig_id, split.offset, split.edges, PRE, "none")
+def features_of(g: NodeGraph, split: Split) -> list[group_features.Group]:
+    return group_features.compute_all(
+        g.features, split.orig_id, split.offset, split.edges, PRE, "none"
+    )
 
 
 @FAST
@@ -122,9 +124,9 @@ def test_propagation_is_linear_and_permutation_equivariant(seed: int) -> None:
     offset = np.array([0, n])
 
     def h(x: np.ndarray, adjacency: CSR) -> np.ndarray:
-        return (
-            compute.compute(x, np.arange(n), offset, adjacency, PRE, "none").groups[0].h.rows(0, n)
-        )
+        return group_features.compute_all(x, np.arange(n), offset, adjacency, PRE, "none")[
+            0
+        ].h.rows(0, n)
 
     assert isinstance(g.features, np.ndarray)
     a, b = (
@@ -165,7 +167,7 @@ def test_nothing_outside_the_training_part_reaches_it(seed: int, part: str) -> N
     other_split = make_split(other, Facts(False, None), SPLIT)
     before, after = features_of(g, split), features_of(other, other_split)
     for k in range(len(split.stream.tasks)):
-        one, two = (made.group(3 * k, PRE) for made in (before, after))
+        one, two = (made[3 * k].stored(PRE) for made in (before, after))
         assert all(
             np.array_equal(one[name], two[name]) for name in ("H", "spread", "hop_mean", "ls_mean")
         )

@@ -53,11 +53,11 @@ def same(one: answers.Answers, other: answers.Answers) -> bool:
 def test_hops_from_the_disk_are_those_in_memory_in_every_bit(graph, tmp_path, sparse) -> None:
     made = graph(tuple("abc"), per_class=60, features=37, sparse=sparse)
     path, operator = saved(tmp_path, made), build(made.adjacency, "add")
-    held = hops.Held(InMemory(Source(made)), "row", operator, (0, 1, 2), "torch")
+    held = hops.in_memory(InMemory(Source(made)), "row", operator, (0, 1, 2), "torch")
     for spare in (1, 4 * 5 * 180 * 5, 1 << 30):  # one column at a time, five, all
         with OnDisk(path) as file:
             (tmp_path / str(spare)).mkdir()
-            scratch = hops.Scratch(
+            scratch = hops.on_disk(
                 tmp_path / str(spare), file, "row", operator, (0, 1, 2), "torch", spare
             )
             for j in range(3):
@@ -80,7 +80,7 @@ def test_answers_within_little_memory_are_the_same_in_every_bit(
         opened.predict(path, options=PredictOptions(decide, limit=1000))
     assert "--max-memory" in caught.value.hint
     three = 4 * hops.COPIES * made.num_nodes * 3  # columns at a time
-    monkeypatch.setattr(hops, "Held", lambda *what: hops.Scratch(tmp_path, *what, three))
+    monkeypatch.setattr(hops, "in_memory", lambda *what: hops.on_disk(tmp_path, *what, three))
     assert same(opened.predict(path, decide=decide), whole)
     assert same(opened.predict(made, decide=decide), whole)
     assert (tmp_path / "hop-2").stat().st_size == 4 * made.num_nodes * made.num_features

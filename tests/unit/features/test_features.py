@@ -10,12 +10,12 @@ import torch
 
 from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR
-from taamctl.features import compute, group_features, profiles
+from taamctl.features import group_features, profiles, raw_features
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
 from taamctl.params.precompute_params import PrecomputeParams
-from taamctl.propagation import sgc
 from taamctl.propagation.backends import BACKENDS
 from taamctl.propagation.operator import Operator, build, with_self_loops
+from taamctl.propagation.powers import hop_matrices
 
 PARAMS = PrecomputeParams(
     hops=2,
@@ -77,7 +77,7 @@ def test_backends_agree_with_a_dense_reference(backend: str, sparse: bool) -> No
     features = from_scipy(x) if sparse else x.astype(np.float32)
     edges = _edges()
     s = _dense(edges)
-    got = sgc.propagate(build(edges, "add"), features, 2, backend)
+    got = hop_matrices(build(edges, "add"), features, [2], backend)[2]
     assert got.dtype == np.float32
     assert np.abs(got - s @ s @ x).max() < 2e-6
 
@@ -85,8 +85,8 @@ def test_backends_agree_with_a_dense_reference(backend: str, sparse: bool) -> No
 def _made(edges: CSR, x: Any, **changes: Any) -> list[dict[str, np.ndarray]]:
     """Return what is stored of every group."""
     params = dataclasses.replace(PARAMS, **changes)
-    made = compute.compute(x, np.arange(80), OFFSET, edges, params, "none")
-    return [made.group(g, params) for g in range(len(OFFSET) - 1)]
+    made = group_features.compute_all(x, np.arange(80), OFFSET, edges, params, "none")
+    return [group.stored(params) for group in made]
 
 
 def _operator(nodes: int, entries: int, seed: int = 0) -> Operator:
@@ -155,7 +155,7 @@ def test_a_step_without_edges_and_without_nodes(nodes: int, loops: bool) -> None
 
 def test_isolated_nodes_keep_their_own_features() -> None:
     x = np.random.default_rng(0).random((80, 4), dtype=np.float32)
-    got = sgc.propagate(build(_edges(), "add"), x, 2, "torch")
+    got = hop_matrices(build(_edges(), "add"), x, [2], "torch")[2]
     alone = np.diff(_edges().indptr) == 0
     assert alone.any()
     assert np.allclose(got[alone], x[alone], rtol=1e-6)
@@ -164,8 +164,8 @@ def test_isolated_nodes_keep_their_own_features() -> None:
 def test_row_norm_leaves_zero_rows() -> None:
     x = np.array([[1, 3], [0, 0]], np.float32)
     want = [[0.25, 0.75], [0, 0]]
-    assert sgc.normalise(x, "row").tolist() == want
-    assert to_scipy(sgc.normalise(from_scipy(x), "row")).toarray().tolist() == want
+    assert raw_features.normalise(x, "row").tolist() == want
+    assert to_scipy(raw_features.normalise(from_scipy(x), "row")).toarray().tolist() == want
 
 
 def test_vector_propagation_gives_the_means_of_propagated_features() -> None:

@@ -23,7 +23,7 @@ from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported, synthetic
-from taamctl.features import all_groups, feature_source, memory_limit
+from taamctl.features import all_groups, feature_source, group_features, memory_limit, raw_features
 from taamctl.graph.canonical import (
     FeatureHash,
     adjacency_from_edges,
@@ -35,7 +35,7 @@ from taamctl.graph.canonical import (
 from taamctl.params import params_file
 from taamctl.params import sections as parameters
 from taamctl.params.precompute_params import PrecomputeParams
-from taamctl.propagation import sgc
+from taamctl.propagation import powers
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.store.artefacts import Artefact
@@ -60,7 +60,7 @@ OFFSET = np.array([0, 300, 420, 420, 700, 701, 760])
 
 def case(
     directed: bool = False, sparse: bool = False, nodes: int = 900
-) -> tuple[Array | CSR, all_groups.Parts]:
+) -> tuple[Array | CSR, group_features.Parts]:
     """Return raw features, and a split with an empty group, a group of one node, stored loops
     and isolated nodes.
     """
@@ -73,7 +73,7 @@ def case(
     x = rng.standard_normal((nodes, 37)).astype(np.float32)
     x[rng.random(x.shape) < (0.9 if sparse else 0.1)] = 0.0
     x[::50] = 0.0
-    return from_scipy(x) if sparse else x, all_groups.Parts(
+    return from_scipy(x) if sparse else x, group_features.Parts(
         orig_id, OFFSET, edges.indptr, lambda low, high: edges.indices[low:high].copy()
     )
 
@@ -84,7 +84,7 @@ def entries(
     """Return everything that is stored of all groups, as bytes, with so many columns at once;
     None: in memory.
     """
-    monkeypatch.setattr(room, "columns_at_once", lambda *_: width)
+    monkeypatch.setattr(memory_limit, "columns_at_once", lambda *_: width)
     with all_groups.begun(replace(work, limit=1), folder, SILENT, lambda: None) as (sha256, made):
         found: list[tuple[Any, ...]] = [(sha256,)]
         for g, low, high, values in made:
@@ -196,7 +196,7 @@ def test_too_low_a_limit_is_refused_with_one_that_is_enough(
 ) -> None:
     raw, parts = case()
     rows = FeatureRows((900, 37), lambda: [np.asarray(raw)])
-    monkeypatch.setattr(room, "used", lambda: 100 << 20)
+    monkeypatch.setattr(memory_limit, "used", lambda: 100 << 20)
     with (
         pytest.raises(
             TaamctlError,
@@ -244,7 +244,7 @@ def test_what_is_held_in_memory_is_what_it_was_priced_at(
     edges = induce(
         adjacency_from_edges(*rng.integers(0, n, (2, 3_000)), n, "g")[0], np.arange(n), offset
     )
-    parts = all_groups.Parts(
+    parts = group_features.Parts(
         np.arange(n), offset, edges.indptr, lambda low, high: edges.indices[low:high].copy()
     )
     work = all_groups.Work(
@@ -255,9 +255,11 @@ def test_what_is_held_in_memory_is_what_it_was_priced_at(
         1 << 40,
     )
     memory_limit.warm_up(work.params)
-    monkeypatch.setattr(room, "columns_at_once", lambda limit, sizes, params: asked.append(sizes))
     monkeypatch.setattr(
-        room, "BLOCK_BYTES", 0
+        memory_limit, "columns_at_once", lambda limit, sizes, params: asked.append(sizes)
+    )
+    monkeypatch.setattr(
+        memory_limit, "BLOCK_BYTES", 0
     )  # what passes through is not to cover for what stays
     tracemalloc.start()
     try:
@@ -267,7 +269,7 @@ def test_what_is_held_in_memory_is_what_it_was_priced_at(
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    price = asked[0].raw + asked[0].group(work.params, sgc.BLOCK, held=True)
+    price = asked[0].raw + asked[0].group(work.params, powers.BLOCK, held=True)
     assert price / 4 < peak < price + 3 * (4 << 20)
 
 
@@ -295,7 +297,7 @@ def test_a_group_that_is_stopped_leaves_no_file_open(
         if next(ticks, None) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(room, "columns_at_once", lambda *_: 5)
+    monkeypatch.setattr(memory_limit, "columns_at_once", lambda *_: 5)
     before = open_files()
     with (
         pytest.raises(KeyboardInterrupt),
@@ -339,7 +341,7 @@ def test_the_file_is_the_same_in_every_byte(
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "split").symlink_to(tmp_path / "one" / "split")
     whole = precompute.run(context(tmp_path / "one", name, feature_norm="row"), name)
-    monkeypatch.setattr(room, "columns_at_once", lambda *_: 3)
+    monkeypatch.setattr(memory_limit, "columns_at_once", lambda *_: 3)
     if kind == "generated":
         monkeypatch.setattr(synthetic, "draw_edges", None)  # no edge is drawn
     limited = precompute.run(context(tmp_path / "two", name, 1, feature_norm="row"), name)
@@ -360,7 +362,7 @@ def test_the_file_is_the_same_in_every_byte(
         ids = features.read("tasks/00/train/orig_id")
     x = np.concatenate([to_scipy(b).toarray() if isinstance(b, CSR) else b for b in rows])[ids]
     found = CSR(task.extras["x_indptr"], task.extras["x_indices"], task.extras["x_data"], x.shape)
-    assert np.array_equal(to_scipy(found).toarray(), sgc.normalise(x, "row")), (
+    assert np.array_equal(to_scipy(found).toarray(), raw_features.normalise(x, "row")), (
         "methods get CSR arrays whatever is stored"
     )
     assert precompute.run(
