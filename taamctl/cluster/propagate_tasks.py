@@ -66,7 +66,7 @@ def run(client: Any, context: Context, dataset: str) -> Outcome:
         outcome: Outcome = precompute.run(context, dataset)
     else:
         sent = _Sent(client, context, dataset)
-        outcome = precompute.run(context, dataset, propagation=sent.begun, ready=sent.ready)
+        outcome = precompute.run(context, dataset, begun=sent.begun, ready=sent.ready)
     return outcome
 
 
