@@ -6,9 +6,9 @@ from pathlib import Path
 
 from taamctl.core.types import NodeGraph
 from taamctl.datasets._meta import Meta, RawFile
-from taamctl.graph.benchmark_npz import read_npz
 from taamctl.graph.planetoid import INDEX, PARTS, assemble, load_index, load_pickle
 from taamctl.graph.raw_values import check_size, default_class_names
+from taamctl.graph.shchur_npz import read_npz
 from taamctl.runtime.raw_files import Source, locate, places
 
 _PREFIX = "ind.citeseer"
@@ -71,4 +71,5 @@ def _planetoid(first: Source) -> NodeGraph:
         load_part = load_index if part == INDEX else load_pickle
         with source.open() as stream:
             parts[part] = load_part(stream, str(source))
-    return assemble("citeseer", parts, parts.pop(INDEX), str(first))
+    index = parts.pop(INDEX)
+    return assemble("citeseer", parts, index, str(first))

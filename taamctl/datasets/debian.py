@@ -13,8 +13,8 @@ from pathlib import Path
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.datasets._meta import Meta
-from taamctl.graph.benchmark_npz import read_npz
 from taamctl.graph.raw_values import check_size
+from taamctl.graph.shchur_npz import read_npz
 
 FILE = "debian_bookworm.npz"
 SHA256 = "2611c62c90aa0e221c82c488f15322d76ce59ddf2aa987ed568a8f7bbbc2e4fc"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from taamctl.core.types import NodeGraph
 from taamctl.datasets._meta import Meta, RawFile
-from taamctl.graph.benchmark_npz import read_npz
 from taamctl.graph.raw_values import check_size
+from taamctl.graph.shchur_npz import read_npz
 from taamctl.runtime.raw_files import locate, places
 
 FILE = "amazon_electronics_photo.npz"

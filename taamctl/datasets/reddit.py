@@ -9,7 +9,6 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
 from taamctl.datasets._meta import Meta, RawFile
-from taamctl.graph.benchmark_npz import read_arrays
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.graph.raw_values import (
     check_size,
@@ -18,6 +17,7 @@ from taamctl.graph.raw_values import (
     dense_features,
     reading,
 )
+from taamctl.graph.shchur_npz import read_arrays
 from taamctl.runtime.raw_files import Source, locate, places
 
 FILE, EDGES = "reddit_data.npz", "reddit_graph.npz"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from taamctl.core.types import CSR, Array, NodeGraph
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
+    from numpy.typing import DTypeLike
 
 
 def adjacency_from_edges(
@@ -32,6 +33,8 @@ def adjacency_from_edges(
     Raises:
         TaamctlError: an id that is no integer, negative, or >= N; the message names the edge.
     """
+    import scipy.sparse as sp
+
     source, target = (_ids(a, name) for a in (source, target))
     if source.shape != target.shape:
         raise TaamctlError(f"{name}: {len(source)} edge sources but {len(target)} targets")
@@ -43,25 +46,13 @@ def adjacency_from_edges(
                 f"{num_nodes - 1}",
                 "check that the edge list and the node table come from the same graph",
             )
-    import scipy.sparse as sp
-
     ends = target.astype(np.int32, copy=False), source.astype(np.int32, copy=False)
-    made = sp.coo_matrix(
-        (np.ones(len(source), np.int8), ends), shape=(num_nodes, num_nodes)
-    ).tocsr()  # sorted, each pair once
+    ones = np.ones(len(source), np.int8)
+    made = sp.coo_matrix((ones, ends), shape=(num_nodes, num_nodes)).tocsr()  # sorted, each once
     dropped = len(source) - made.nnz
-    notes = (f"{dropped:,} duplicate edges dropped",) if dropped else ()
-    return _pattern(made), notes
-
-
-def _pattern(m: sp.csr_matrix) -> CSR:
-    """Return where a canonical scipy matrix has entries, whatever they are."""
-    return CSR(
-        m.indptr.astype(np.int64),
-        m.indices.astype(np.int32, copy=False),
-        None,
-        (int(m.shape[0]), int(m.shape[1])),
-    )
+    if not dropped:
+        return _binary(made), ()
+    return _binary(made), (f"{dropped:,} duplicate edges dropped",)
 
 
 def _ids(values: Array, name: str) -> Array:
@@ -73,17 +64,24 @@ def _ids(values: Array, name: str) -> Array:
     raise TaamctlError(f"{name}: edge ids are {values.dtype}, expected whole numbers")
 
 
-def to_scipy(matrix: CSR, dtype: Any = np.float32) -> sp.csr_matrix:
+def _binary(m: sp.csr_matrix) -> CSR:
+    """Return where a scipy matrix with sorted rows has entries, whatever they are."""
+    indices = m.indices.astype(np.int32, copy=False)
+    return CSR(m.indptr.astype(np.int64), indices, None, (int(m.shape[0]), int(m.shape[1])))
+
+
+def to_scipy(matrix: CSR, dtype: DTypeLike = np.float32) -> sp.csr_matrix:
     """Return `matrix` as a scipy CSR matrix; entries without a stored value are 1."""
     import scipy.sparse as sp
 
-    data = (
-        np.ones(matrix.nnz, dtype) if matrix.data is None else matrix.data.astype(dtype, copy=False)
-    )
+    data = matrix.data
+    if data is None:
+        data = np.ones(matrix.nnz, dtype)
+    data = data.astype(dtype, copy=False)
     return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def from_scipy(matrix: Any, *, binary: bool = False) -> CSR:
+def from_scipy(matrix: sp.spmatrix, *, binary: bool = False) -> CSR:
     """Return a scipy sparse matrix as canonical CSR: sorted, duplicates summed, explicit zeros
     dropped, float32.
     """
@@ -93,51 +91,33 @@ def from_scipy(matrix: Any, *, binary: bool = False) -> CSR:
     m.sum_duplicates()
     m.eliminate_zeros()
     m.sort_indices()
-    data = None if binary else m.data.astype(np.float32)
-    return CSR(
-        m.indptr.astype(np.int64),
-        m.indices.astype(np.int32),
-        data,
-        (int(m.shape[0]), int(m.shape[1])),
-    )
+    made = _binary(m)
+    return made if binary else replace(made, data=m.data.astype(np.float32))
 
 
 def transpose(matrix: CSR) -> CSR:
     """Return the transpose of a binary matrix, rows sorted."""
-    m = to_scipy(matrix, np.int8).T.tocsr()
-    m.sort_indices()
-    return CSR(
-        m.indptr.astype(np.int64),
-        m.indices.astype(np.int32),
-        None,
-        (matrix.shape[1], matrix.shape[0]),
-    )
+    return _binary(to_scipy(matrix, np.int8).T.tocsr())  # which sorts
 
 
 def symmetrise(adjacency: CSR) -> CSR:
     """Return the union of a binary adjacency and its transpose."""
     m = to_scipy(adjacency, np.int8)
-    return _pattern(m.maximum(m.T.tocsr()))  # of two canonical matrices, so canonical
+    return _binary(m.maximum(m.T.tocsr()))  # of two canonical matrices, so canonical
 
 
 def permute_nodes(graph: NodeGraph, order: Array) -> NodeGraph:
     """Return `graph` with node i being the old node `order[i]`."""
     m = to_scipy(graph.adjacency, np.int8)[order][:, order]
     x = graph.features
-    features = x[order] if isinstance(x, np.ndarray) else from_scipy(to_scipy(x)[order])
-    per_node = {
-        name: None if values is None else values[order]
-        for name in ("part", "time", "node_id")
-        for values in (getattr(graph.given, name),)
-    }
-    return NodeGraph(
-        graph.name,
-        from_scipy(m, binary=True),
-        features,
-        graph.labels[order],
-        graph.class_names,
-        graph.notes,
-        replace(graph.given, **per_node),
+    given = {name: getattr(graph.given, name) for name in ("part", "time", "node_id")}
+    moved = {name: values[order] for name, values in given.items() if values is not None}
+    return replace(
+        graph,
+        adjacency=from_scipy(m, binary=True),
+        features=x[order] if isinstance(x, np.ndarray) else from_scipy(to_scipy(x)[order]),
+        labels=graph.labels[order],
+        given=replace(graph.given, **moved),
     )
 
 
@@ -153,31 +133,32 @@ def reader_order(adjacency: CSR) -> Array:
 
 
 class FeatureHash:
-    """A sha256 over features that come in consecutive row blocks: the same however the rows are
-    cut.
-    """
+    """A sha256 over features in consecutive row blocks: the same however the rows are cut."""
 
     def __init__(self) -> None:
         self._parts = {name: hashlib.sha256() for name in ("dense", "lengths", "indices", "data")}
-        self._rows, self._columns = 0, 0
+        self._rows = 0
+        self._columns = 0
 
     def update(self, block: Array | CSR) -> None:
         """Add rows, [n, F] float32 or CSR."""
-        self._rows, self._columns = self._rows + block.shape[0], block.shape[1]
-        arrays = (
-            {"dense": block}
-            if isinstance(block, np.ndarray)
-            else {"lengths": np.diff(block.indptr), "indices": block.indices, "data": block.data}
-        )
-        for name, array in arrays.items():
-            if array is not None:
-                self._parts[name].update(np.ascontiguousarray(array).data)
+        self._rows += block.shape[0]
+        self._columns = block.shape[1]
+        if isinstance(block, np.ndarray):
+            self._add("dense", block)
+            return
+        self._add("lengths", np.diff(block.indptr))
+        self._add("indices", block.indices)
+        if block.data is not None:
+            self._add("data", block.data)
+
+    def _add(self, part: str, array: Array) -> None:
+        self._parts[part].update(np.ascontiguousarray(array).data)
 
     def hexdigest(self) -> str:
         """Return the hash of the rows so far."""
-        whole = f"{self._rows} {self._columns} " + " ".join(
-            part.hexdigest() for part in self._parts.values()
-        )
+        parts = " ".join(part.hexdigest() for part in self._parts.values())
+        whole = f"{self._rows} {self._columns} {parts}"
         return hashlib.sha256(whole.encode()).hexdigest()
 
 
@@ -189,9 +170,7 @@ def feature_hash(features: Array | CSR) -> str:
 
 
 def content_hash(graph: NodeGraph) -> str:
-    """Return a sha256 over the graph's edges, features and labels: the same whichever file
-    layout they came from.
-    """
+    """Return a sha256 over the graph's edges, features and labels, whatever file they are from."""
     digest = hashlib.sha256()
     x = graph.features
     parts = (x,) if isinstance(x, np.ndarray) else (x.indptr, x.indices, x.data)

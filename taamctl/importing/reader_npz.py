@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.graph.benchmark_npz import check_rows, entries
 from taamctl.graph.raw_values import reading
+from taamctl.graph.shchur_npz import check_rows, entries
 from taamctl.importing.arrays import from_arrays, only
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph

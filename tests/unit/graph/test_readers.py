@@ -18,9 +18,9 @@ import scipy.sparse as sp
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR
 from taamctl.graph import ogb_adapter, planetoid
-from taamctl.graph.benchmark_npz import read_arrays, read_npz
 from taamctl.graph.canonical import content_hash, to_scipy
 from taamctl.graph.raw_values import check_size, clean_labels, dense_features, reading
+from taamctl.graph.shchur_npz import read_arrays, read_npz
 
 
 def small_arrays() -> dict[str, Any]:
