@@ -456,7 +456,7 @@ def test_a_worker_with_other_units_differs(told: Path, tmp_path: Path) -> None:
     (tmp_path / "wanted").write_bytes(pickle.dumps(wanted))
     looked = []
     for line in ("", "# another version\n"):
-        with (tmp_path / "other" / "taamctl" / "cluster" / "column_blocks.py").open("a") as file:
+        with (tmp_path / "other" / "taamctl" / "cluster" / "column_unit.py").open("a") as file:
             file.write(line)
         asked = (
             "import pickle, sys; from taamctl.cluster import probe; "
