@@ -125,31 +125,35 @@ def read(
             "name what holds the ids with --id, or leave it out" if lacking else "leave it out",
         )
     if tasks is not None:
-        of = roles.tasks_of_table(
-            read_table(tasks, options.delimiter, lambda c: headed(c, (roles.LABEL, roles.TASK)))
-        )
-        said = (
-            (f"{tasks}: tasks of the classes, instead of those that the nodes state",)
-            if raw.tasks is not None
-            else ()
-        )
-        raw = replace(raw, tasks=of, tasks_where=str(tasks), notes=(*raw.notes, *said))
+        raw = _with_tasks(raw, tasks, options)
     if split is not None:
-        table = read_table(split, options.delimiter, lambda c: headed(c, (roles.ID, roles.PART)))
-        said = (
-            (f"{split}: parts of the nodes, instead of those that the nodes state",)
-            if raw.part is not None
-            else ()
-        )
-        raw = replace(
-            raw,
-            part=roles.parts_of_table(table, raw.node_id, np.shape(raw.features)[0]),
-            notes=(*raw.notes, *said),
-        )
+        raw = _with_parts(raw, split, options)
     files = [p for p in (*paths, tasks, split) if p is not None]
     return assemble(
         name, replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes)), options.nan
     )
+
+
+def _with_tasks(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
+    """Return the graph with the tasks of a table of classes."""
+    words = (roles.LABEL, roles.TASK)
+    table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
+    of = roles.tasks_of_table(table)
+    notes = raw.notes
+    if raw.tasks is not None:
+        notes = (*notes, f"{path}: tasks of the classes, instead of those that the nodes state")
+    return replace(raw, tasks=of, tasks_where=str(path), notes=notes)
+
+
+def _with_parts(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
+    """Return the graph with the parts of a table of nodes."""
+    words = (roles.ID, roles.PART)
+    table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
+    part = roles.parts_of_table(table, raw.node_id, np.shape(raw.features)[0])
+    notes = raw.notes
+    if raw.part is not None:
+        notes = (*notes, f"{path}: parts of the nodes, instead of those that the nodes state")
+    return replace(raw, part=part, notes=notes)
 
 
 def _by_name(note: str, paths: Sequence[Path]) -> str:

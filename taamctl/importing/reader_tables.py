@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -167,7 +166,9 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
     names = list(table.columns)
     if told and not (options.source and options.target):
         raise TaamctlError("--source and --target belong together", "name both columns")
-    pair = (options.source, options.target) if told else roles.edge_ends(names, options, str(path))
+    pair = roles.edge_ends(names, options)
+    if told:
+        pair = (options.source, options.target)
     if pair is None and table.headed:
         raise TaamctlError(
             f"{path}: no telling which columns are the ends of an edge; there are: "
@@ -178,14 +179,10 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
     for option, name in (("source", source), ("target", target)):
         roles.named(name, names, str(path), option)
     left = [n for n in names if n not in (source, target)]
-    notes = (
-        (
-            f"{path}: columns of the edges not read: "
-            f"{', '.join(left[:10])}{', ...' if len(left) > 10 else ''}",
-        )
-        if left
-        else ()
-    )
+    notes: tuple[str, ...] = ()
+    if left:
+        more = ", ..." * (len(left) > 10)
+        notes = (f"{path}: columns of the edges not read: {', '.join(left[:10])}{more}",)
     for name in (source, target):
         column = table.columns[name]
         if column.ndim != 1 or column.dtype.kind not in "iufOUS":
@@ -197,51 +194,59 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
     return table.columns[source], table.columns[target], notes
 
 
-def ends(source: Any, target: Any, where: str, have_ids: bool) -> tuple[Array, Array]:
+def ends(source: Array, target: Array, where: str, have_ids: bool) -> tuple[Array, Array]:
     """Return the ends of edges, refused where one is empty; as numbers where nodes have no names.
 
     Raises:
         TaamctlError: an end that is empty, or no whole number; the message names the edge.
     """
-    import pandas as pd
-
-    made = []
+    _refuse_missing(source, target, where)
+    numbers = []
     for column in (source, target):
-        if column.dtype.kind == "O":
-            empty = next(
-                (
-                    i
-                    for i, v in enumerate(column.tolist())
-                    if v is None or v != v or not str(v).strip()
-                ),
-                None,
-            )
-            if empty is not None:
-                raise TaamctlError(
-                    f"{where}: edge {empty} is ({source[empty]}, {target[empty]}): an end is "
-                    "missing",
-                    "every edge names two nodes; mend or drop that row",
-                )
         if column.dtype.kind in "iuf" or have_ids:
-            made.append(column)
+            numbers.append(column)
             continue
-        parsed = pd.to_numeric(pd.Series(column), errors="coerce").to_numpy()
-        if parsed.dtype == np.int64:
-            made.append(parsed)
-            continue
-        values = column.tolist()
-        whole = [node_ids.WHOLE.fullmatch(str(v).strip()) for v in values]
-        whole = [m if m and abs(int(m[1])) < 1 << 63 else None for m in whole]
-        if all(whole):
-            made.append(np.array([int(m[1]) for m in whole if m], np.int64))
-        else:
-            bad = whole.index(None)
+        rows = _whole_numbers(column)
+        if None in rows:
+            bad = rows.index(None)
             raise TaamctlError(
                 f"{where}: edge {bad} is ({source[bad]}, {target[bad]}), which is no row of the "
                 "node table; that has no id column",
                 "name the column of the nodes' ids with --id",
             )
-    return made[0], made[1]
+        numbers.append(np.array(rows, np.int64))
+    return numbers[0], numbers[1]
+
+
+def _refuse_missing(source: Array, target: Array, where: str) -> None:
+    """Refuse an edge of which an end is an empty cell or NaN."""
+    for column in (source, target):
+        empty = np.flatnonzero(_missing(column))
+        if len(empty):
+            at = int(empty[0])
+            raise TaamctlError(
+                f"{where}: edge {at} is ({source[at]}, {target[at]}): an end is missing",
+                "every edge names two nodes; mend or drop that row",
+            )
+
+
+def _missing(column: Array) -> Array:
+    if column.dtype.kind == "f":
+        return np.isnan(column)
+    if column.dtype.kind != "O":
+        return np.zeros(len(column), bool)
+    return np.array([v is None or v != v or not str(v).strip() for v in column.tolist()], bool)
+
+
+def _whole_numbers(column: Array) -> list[int | None]:
+    """Return cells as int64 row numbers; None for one that is no such number."""
+    import pandas as pd
+
+    parsed = pd.to_numeric(pd.Series(column), errors="coerce").to_numpy()
+    if parsed.dtype == np.int64:
+        return list(parsed.tolist())
+    found = [node_ids.WHOLE.fullmatch(str(v).strip()) for v in column.tolist()]
+    return [int(m[1]) if m and abs(int(m[1])) < 1 << 63 else None for m in found]
 
 
 def is_number(cell: str) -> bool:
