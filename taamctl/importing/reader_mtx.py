@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.reader_tables import node_table
 from taamctl.importing.tables import opened, read_table
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 _FEATURES = re.compile(r"feat|attr|(^|[^a-z])x([^a-z]|$)", re.IGNORECASE)
 _LABELS = re.compile(r"label|class|target|(^|[^a-z])y([^a-z]|$)", re.IGNORECASE)
@@ -42,34 +45,17 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
                 f"{path} is no Matrix Market file: it does not start with %%MatrixMarket",
                 "--format names another format",
             )
-    named = [p for p in matrices if len(matrices) > 1 and _LABELS.search(p.name)]
-    narrow = [
-        p
-        for p, m in matrices.items()
-        if len(matrices) > 2 and min(m.shape) == 1 and not _FEATURES.search(p.name)
-    ]
-    labels = next(iter([*named, *narrow]), None)
-    of_labels = None if labels is None else _dense(matrices.pop(labels))
+    label_path = _labels_among(matrices)
+    labels = None if label_path is None else _dense(matrices.pop(label_path))
     edge_path, feature_path = _which(matrices)
     adjacency = matrices[edge_path].tocoo()
-    if adjacency.shape[0] != adjacency.shape[1]:
-        raise TaamctlError(
-            f"{edge_path}: a matrix of edges is square, this one is {adjacency.shape[0]:,} x "
-            f"{adjacency.shape[1]:,}",
-            "name the square matrix too; one that is not square holds features",
-        )
-    if len(tables) > 1 or (tables and labels is not None):
+    _require_square(adjacency, edge_path)
+    if len(tables) > 1 or (tables and label_path is not None):
         raise TaamctlError(
             f"{len(paths)} files are named, expected edges, features, and labels or a node table",
             "leave the others out",
         )
-    stored = adjacency.data != 0
-    notes: tuple[str, ...] = ()
-    if not stored.all():
-        notes = (f"{edge_path}: {int((~stored).sum()):,} stored zeros are no edges",)
-    elif len(adjacency.data) and (adjacency.data != 1).any():
-        notes = (f"{edge_path}: the edges' weights are not read",)
-    raw = RawGraph(str(feature_path or edge_path), (), (), None, of_labels)
+    raw = RawGraph(str(feature_path or edge_path), (), (), None, labels)
     if tables:
         raw = _of_table(tables[0], options, feature_path is not None)
     elif feature_path is None:
@@ -77,23 +63,57 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             f"{edge_path} comes without features",
             "name a second file: a matrix of features, or a node table",
         )
+    feature_where = raw.where
     if feature_path is not None:
         raw = replace(raw, features=matrices[feature_path])
+        feature_where = str(feature_path)
     if np.shape(raw.features)[0] != adjacency.shape[0]:
         raise TaamctlError(
-            f"{edge_path} joins {adjacency.shape[0]:,} nodes, but "
-            f"{raw.where if feature_path is None else feature_path} has features of "
+            f"{edge_path} joins {adjacency.shape[0]:,} nodes, but {feature_where} has features of "
             f"{np.shape(raw.features)[0]:,}",
             "both files come from one graph, nodes in one order",
         )
+    stored = adjacency.data != 0
     return replace(
         raw,
         source=adjacency.row[stored],
         target=adjacency.col[stored],
         edges_where=str(edge_path),
         by_row=True,
-        notes=(*raw.notes, *notes),
+        notes=(*raw.notes, *_notes_on_entries(adjacency.data, edge_path)),
     )
+
+
+def _labels_among(matrices: dict[Path, sp.spmatrix]) -> Path | None:
+    """Return the matrix that holds labels: by its name, or as the narrow one of three."""
+    if len(matrices) < 2:
+        return None
+    for path in matrices:
+        if _LABELS.search(path.name):
+            return path
+    for path, matrix in matrices.items():
+        if len(matrices) > 2 and min(matrix.shape) == 1 and not _FEATURES.search(path.name):
+            return path
+    return None
+
+
+def _require_square(adjacency: sp.spmatrix, path: Path) -> None:
+    if adjacency.shape[0] != adjacency.shape[1]:
+        raise TaamctlError(
+            f"{path}: a matrix of edges is square, this one is {adjacency.shape[0]:,} x "
+            f"{adjacency.shape[1]:,}",
+            "name the square matrix too; one that is not square holds features",
+        )
+
+
+def _notes_on_entries(entries: Array, path: Path) -> tuple[str, ...]:
+    """Say what is not read of a matrix of edges."""
+    zeros = int(np.count_nonzero(entries == 0))
+    if zeros:
+        return (f"{path}: {zeros:,} stored zeros are no edges",)
+    if (entries != 1).any():
+        return (f"{path}: the edges' weights are not read",)
+    return ()
 
 
 def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:
@@ -104,55 +124,33 @@ def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGra
         lambda cells: len(cells) > 1 or bool(roles.guess(cells, roles.LABEL)),
     )
     if len(plain.columns) > 1:
-        table = node_table(path, options, features=not have_features)
-        first = next(
-            iter(table.columns)
-        )  # where a table has no other id, the one that it was written with names the nodes
-        found = roles.roles(list(table.columns), options, table.where).id
-        if (
-            not found
-            and UNNAMED.fullmatch(first)
-            and usable_names(table.columns[first], table.rows)
-        ):
-            options = replace(options, id=first)
-        unfit = (
-            ""
-            if options.id or not found or usable_names(table.columns[found], table.rows)
-            else found
-        )
-        raw = roles.nodes(
-            table,
-            replace(options, ignore=(*options.ignore, unfit)) if unfit else options,
-            have_features,
-        )
-        return (
-            replace(
-                raw,
-                notes=(
-                    *raw.notes,
-                    f"{path}: {unfit!r} does not name every node once, so it is not read as their "
-                    "names",
-                ),
-            )
-            if unfit
-            else raw
-        )
+        return _of_columns(path, options, have_features)
     if not have_features:
         raise TaamctlError(
             f"{path} has one column: labels, but no features",
             "name a matrix of features too, or a node table",
         )
-    return RawGraph(
-        str(path),
-        (),
-        (),
-        None,
-        next(iter(plain.columns.values())),
-        notes=(f"{path}: one label a line",),
-    )
+    labels = next(iter(plain.columns.values()))
+    return RawGraph(str(path), (), (), None, labels, notes=(f"{path}: one label a line",))
 
 
-def _which(matrices: dict[Path, Any]) -> tuple[Path, Path | None]:
+def _of_columns(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:
+    """Return what a node table of several columns says."""
+    table = node_table(path, options, features=not have_features)
+    found = roles.roles(list(table.columns), options, table.where).id
+    # Where a table has no other id, the nameless column that it was written with names the nodes.
+    first = next(iter(table.columns))
+    if not found and UNNAMED.fullmatch(first) and usable_names(table.columns[first], table.rows):
+        options = replace(options, id=first)
+    if options.id or not found or usable_names(table.columns[found], table.rows):
+        return roles.nodes(table, options, have_features)
+    without = replace(options, ignore=(*options.ignore, found))
+    raw = roles.nodes(table, without, have_features)
+    note = f"{path}: {found!r} does not name every node once, so it is not read as their names"
+    return replace(raw, notes=(*raw.notes, note))
+
+
+def _which(matrices: dict[Path, sp.spmatrix]) -> tuple[Path, Path | None]:
     """Return the matrix of edges and that of features: told by their shapes, else by their
     names, else by their order.
     """
@@ -176,7 +174,7 @@ def _is_matrix(path: Path) -> bool:
         return stream.read(14).lower() == b"%%matrixmarket"
 
 
-def _matrix(path: Path) -> Any:
+def _matrix(path: Path) -> sp.spmatrix:
     """Return a Matrix Market file as a sparse matrix; entries that stand twice stay two."""
     from scipy.io import mmread
     from scipy.sparse import coo_matrix
@@ -188,6 +186,6 @@ def _matrix(path: Path) -> Any:
     return coo_matrix(made) if isinstance(made, np.ndarray) else made
 
 
-def _dense(matrix: Any) -> Array:
+def _dense(matrix: sp.spmatrix) -> Array:
     dense: Array = matrix.toarray()
     return dense.ravel() if min(dense.shape) == 1 else dense

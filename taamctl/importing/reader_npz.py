@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
 from taamctl.graph.shchur_npz import check_rows, entries
 from taamctl.importing.arrays import from_arrays, only
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import opened
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 _PARTS = ("data", "indices", "indptr", "shape")
 
@@ -40,37 +44,45 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
                 f"{where} holds one array, expected several with names",
                 "save them with np.savez(path, x=..., edge_index=..., y=...)",
             )
-        arrays: dict[str, Any] = {key: _array(archive, key, where) for key in archive.files}
+        arrays: dict[str, Array] = {key: _array(archive, key, where) for key in archive.files}
     names = tuple(str(n) for n in arrays.pop("class_names", np.zeros(0)).ravel().tolist())
     unlabelled = arrays.pop("unlabelled_idx", None)
-    ends, nodes = None, None
     for prefix in ("adj", "attr"):
         if any(f"{prefix}_{part}" in arrays for part in _PARTS):
             _require(arrays, prefix, where)
             with reading(where):
                 data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in _PARTS)
                 check_rows(indptr, indices, data, shape, where, prefix)
+    ends: tuple[Array, Array] | None = None
+    nodes: int | None = None
     if "adj_data" in arrays:
-        source, target = entries(arrays, where)
-        ends, nodes = (source, target), int(arrays["adj_shape"][0])
+        ends = entries(arrays, where)
+        nodes = int(arrays["adj_shape"][0])
         arrays = {k: v for k, v in arrays.items() if not k.startswith("adj_")}
-    if "attr_data" in arrays:
-        arrays["features"] = _sparse(arrays, where)
-        arrays = {k: v for k, v in arrays.items() if k.removeprefix("attr_") not in _PARTS}
-    elif "attr_matrix" in arrays:
-        arrays["features"] = arrays.pop("attr_matrix")
-    raw = replace(
-        from_arrays(arrays, options, where, ends, nodes, by_row=ends is not None), class_names=names
-    )
+    _join_features(arrays, where)
+    raw = from_arrays(arrays, options, where, ends, nodes, by_row=ends is not None)
+    raw = replace(raw, class_names=names)
     if unlabelled is not None and raw.labels is not None:
         with reading(where):
-            labels = np.array(raw.labels, np.int64 if raw.labels.dtype.kind in "iu" else np.float64)
+            kind = np.int64 if raw.labels.dtype.kind in "iu" else np.float64
+            labels = np.array(raw.labels, kind)
             labels[unlabelled] = -1
         raw = replace(raw, labels=labels)
     return raw
 
 
-def _array(archive: Any, key: str, where: str) -> Any:
+def _join_features(arrays: dict[str, Array], where: str) -> None:
+    """Put the features of the benchmark's keys under the usual one, in place."""
+    if "attr_data" in arrays:
+        features = _sparse(arrays, where)
+        for part in _PARTS:
+            del arrays[f"attr_{part}"]
+        arrays["features"] = features
+    elif "attr_matrix" in arrays:
+        arrays["features"] = arrays.pop("attr_matrix")
+
+
+def _array(archive: Mapping[str, Array], key: str, where: str) -> Array:
     try:
         return archive[key]
     except ValueError as error:
@@ -82,7 +94,7 @@ def _array(archive: Any, key: str, where: str) -> Any:
         ) from error
 
 
-def _require(arrays: dict[str, Any], prefix: str, where: str) -> None:
+def _require(arrays: dict[str, Array], prefix: str, where: str) -> None:
     lacking = [f"{prefix}_{part}" for part in _PARTS if f"{prefix}_{part}" not in arrays]
     if lacking:
         raise TaamctlError(
@@ -91,7 +103,7 @@ def _require(arrays: dict[str, Any], prefix: str, where: str) -> None:
         )
 
 
-def _sparse(arrays: dict[str, Any], where: str) -> Any:
+def _sparse(arrays: dict[str, Array], where: str) -> sp.csr_matrix:
     import scipy.sparse as sp
 
     data, indices, indptr, shape = (arrays[f"attr_{part}"] for part in _PARTS)

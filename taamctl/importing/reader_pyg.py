@@ -11,15 +11,16 @@ from __future__ import annotations
 import collections
 import pickle
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain
 from taamctl.core.types import Array
 from taamctl.graph.planetoid import allowed as numpy_allowed
 from taamctl.graph.raw_values import reading
@@ -28,6 +29,10 @@ from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.roles import guess
 from taamctl.importing.tables import require_file
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    import torch
 
 CONVERT = "convert it where torch_geometric is installed: torch.save(data.to_dict(), path)"
 _TORCH = {
@@ -58,14 +63,14 @@ EVENTS = ("src", "dst", "t")
 class StandIn:
     """An object of a class that is not there: it keeps its state and does nothing."""
 
-    def __new__(cls, *_: Any, **__: Any) -> StandIn:
+    def __new__(cls, *_: object, **__: object) -> StandIn:
         """Take any arguments."""
         return super().__new__(cls)
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        self.state: Any = None
+    def __init__(self, *_: object, **__: object) -> None:
+        self.state: Plain = None
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: Plain) -> None:
         """Keep what the file says."""
         self.state = state
 
@@ -109,7 +114,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     )
 
 
-def load(path: Path) -> Any:
+def load(path: Path) -> object:
     """Return what torch.save wrote, PyG's objects as stand-ins.
 
     Raises:
@@ -162,18 +167,16 @@ def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
     classes: dict[str, type[StandIn]] = {}
 
     class Restricted(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> Any:
-            module = "builtins" if module == "__builtin__" else module  # as old protocols call it
+        def find_class(self, module: str, name: str) -> Plain:
+            if module == "__builtin__":  # as old protocols call it
+                module = "builtins"
             if module in _OURS or module.startswith(_OURS[1]):
                 return classes.setdefault(name, type(name, (StandIn,), {}))
             if name in _TORCH.get(module, ()) or (module == "builtins" and name in _BUILTINS):
                 return super().find_class(module, name)
             if (module, name) == ("collections", "OrderedDict"):
                 return collections.OrderedDict
-            if (module, name) == (
-                "_codecs",
-                "encode",
-            ):  # how old protocols spell the bytes of an array
+            if (module, name) == ("_codecs", "encode"):  # how old protocols spell bytes of an array
                 return _latin1
             found = numpy_allowed(module, name)
             if found is None:
@@ -184,42 +187,15 @@ def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
     return Restricted
 
 
-def _contents(loaded: Any, where: str) -> Mapping[str, Any]:
+def _contents(loaded: object, where: str) -> dict[str, object]:
     """Return the graph's tensors by their keys, wherever this version of PyG keeps them."""
-    if (
-        isinstance(loaded, (tuple, list)) and loaded and isinstance(loaded[0], (StandIn, dict))
-    ):  # a data set's processed file
-        slices = loaded[1] if len(loaded) > 1 else None
-        sizes = (
-            [len(v) - 1 for v in slices.values() if hasattr(v, "__len__")]
-            if isinstance(slices, dict)
-            else []
-        )
-        graphs = max(sizes) if sizes else len(loaded) if isinstance(loaded, list) else 1
-        if graphs > 1:
-            raise TaamctlError(
-                f"{where} holds {graphs} graphs, expected one",
-                "save the one that is meant: torch.save(dataset[0], path)",
-            )
-        loaded = loaded[0]
+    loaded = _only_graph(loaded, where)
     if isinstance(loaded, dict) and "_global_store" in loaded:
         raise TaamctlError(
             f"{where} holds several types of nodes, expected one", "save data.to_homogeneous()"
         )
     if isinstance(loaded, StandIn):
-        kind = type(loaded).__name__
-        state = loaded.state if isinstance(loaded.state, dict) else {}
-        if "_node_store_dict" in state or kind == "HeteroData":
-            raise TaamctlError(
-                f"{where} holds several types of nodes ({kind}), expected one",
-                "save data.to_homogeneous()",
-            )
-        store = state.get("_store")
-        if isinstance(store, StandIn) and isinstance(store.state, dict):
-            state = store.state.get("_mapping", store.state)
-        elif "_mapping" in state:
-            state = state["_mapping"]
-        loaded = {k: v for k, v in state.items() if not str(k).startswith("_") and v is not None}
+        loaded = _stored(loaded, where)
     if not isinstance(loaded, dict) or not loaded or not all(isinstance(k, str) for k in loaded):
         raise TaamctlError(
             f"{where} holds {type(loaded).__name__}, expected a Data, a TemporalData or a dict of "
@@ -229,110 +205,85 @@ def _contents(loaded: Any, where: str) -> Mapping[str, Any]:
     return loaded
 
 
-def _array(value: Any) -> Any:
+def _only_graph(loaded: object, where: str) -> object:
+    """Return the one graph of a data set's processed file; anything else as it is."""
+    if not isinstance(loaded, (tuple, list)) or not loaded:
+        return loaded
+    if not isinstance(loaded[0], (StandIn, dict)):
+        return loaded
+    graphs = len(loaded) if isinstance(loaded, list) else 1
+    slices = loaded[1] if len(loaded) > 1 else None
+    if isinstance(slices, dict):
+        sizes = [len(cuts) - 1 for cuts in slices.values() if hasattr(cuts, "__len__")]
+        graphs = max(sizes, default=graphs)
+    if graphs > 1:
+        raise TaamctlError(
+            f"{where} holds {graphs} graphs, expected one",
+            "save the one that is meant: torch.save(dataset[0], path)",
+        )
+    return loaded[0]
+
+
+def _stored(data: StandIn, where: str) -> dict[str, object]:
+    """Return what an object of PyG keeps, by key."""
+    kind = type(data).__name__
+    state = data.state if isinstance(data.state, dict) else {}
+    if "_node_store_dict" in state or kind == "HeteroData":
+        raise TaamctlError(
+            f"{where} holds several types of nodes ({kind}), expected one",
+            "save data.to_homogeneous()",
+        )
+    store = state.get("_store")
+    if isinstance(store, StandIn) and isinstance(store.state, dict):
+        state = store.state.get("_mapping", store.state)
+    elif "_mapping" in state:
+        state = state["_mapping"]
+    return {k: v for k, v in state.items() if not str(k).startswith("_") and v is not None}
+
+
+def _array(value: object) -> Array | sp.csr_matrix | None:
     """Return a tensor or an array as numpy or scipy; None for anything else."""
     import torch
 
     if isinstance(value, torch.Tensor):
-        value = value.detach().resolve_conj().resolve_neg()
-        if value.layout == torch.sparse_coo:
-            import scipy.sparse as sp
-
-            indices, entries = (
-                value._indices().numpy(),
-                value._values().numpy(),
-            )  # scipy checks that they lie inside, torch does not
-            if len(indices) != 2 or entries.ndim != 1:
-                return None
-            return sp.coo_matrix((entries, tuple(indices)), shape=tuple(value.shape)).tocsr()
-        if value.layout != torch.strided:
-            return None
-        return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
+        return _of_tensor(value.detach().resolve_conj().resolve_neg())
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":
         return value
-    if (
-        isinstance(value, (list, tuple))
-        and value
-        and all(isinstance(v, (str, int, float)) for v in value)
-    ):
-        return np.array(value)
-    return None
+    if not isinstance(value, (list, tuple)) or not value:
+        return None
+    plain = all(isinstance(item, (str, int, float)) for item in value)
+    return np.array(value) if plain else None
+
+
+def _of_tensor(tensor: torch.Tensor) -> Array | sp.csr_matrix | None:
+    import scipy.sparse as sp
+    import torch
+
+    if tensor.layout == torch.sparse_coo:
+        # scipy checks that the indices lie inside, torch does not
+        indices = tensor._indices().numpy()
+        entries = tensor._values().numpy()
+        if len(indices) != 2 or entries.ndim != 1:
+            return None
+        return sp.coo_matrix((entries, tuple(indices)), shape=tuple(tensor.shape)).tocsr()
+    if tensor.layout != torch.strided:
+        return None
+    if tensor.dtype == torch.bfloat16:  # NumPy has no such type
+        tensor = tensor.float()
+    return np.asarray(tensor.numpy())
 
 
 def _events(
-    arrays: dict[str, Any], options: ImportOptions, where: str, notes: tuple[str, ...]
+    arrays: dict[str, Array], options: ImportOptions, where: str, notes: tuple[str, ...]
 ) -> RawGraph:
     """Return a graph of events: every event is an edge, a node appears with its first one."""
     source, target, time = (np.asarray(arrays.pop(key)).ravel() for key in EVENTS)
-    message = arrays.pop("msg", None)
-    if not len(source) == len(target) == len(time):
-        raise TaamctlError(
-            f"{where}: {len(source):,} sources, {len(target):,} targets and {len(time):,} times",
-            "every event has each of them",
-        )
-    if any(e.dtype.kind not in "iu" for e in (source, target)) or (
-        len(source) and min(source.min(), target.min()) < 0
-    ):
-        at = next(
-            (
-                int(i)
-                for e in (source, target)
-                if e.dtype.kind in "iu"
-                for i in np.flatnonzero(e < 0)
-            ),
-            0,
-        )
-        raise TaamctlError(
-            f"{where}: edge {at} is ({source[at]}, {target[at]}), but nodes are numbered 0, 1, ...",
-            "src and dst hold whole numbers",
-        )
-    if not len(source):
-        raise TaamctlError(f"{where} holds no event", "check how it was written")
+    _require_events(source, target, time, where)
     n = int(max(source.max(), target.max())) + 1
-    rows = next(
-        (
-            len(arrays[k])
-            for k in (
-                *options.features,
-                guess([k for k in arrays if k != "y"], ("x", "feat", "features")),
-            )
-            if k in arrays
-        ),
-        n,
-    )
-    if n > rows:  # before anything is made for that many
-        at = int(np.argmax(np.maximum(source, target)))
-        raise TaamctlError(
-            f"{where}: edge {at} is ({source[at]}, {target[at]}), but {rows:,} nodes have features",
-            "number the nodes 0, 1, ..., in the order of their features",
-        )
-    if guess([k for k in arrays if k != "y"], ("x", "feat", "features")) or options.features:
-        said = (f"{where}: msg not read",) if message is not None else ()
-    elif message is not None and len(message) == len(source):
-        arrays["x"], said = (
-            _means(source, target, np.asarray(message), n),
-            (f"{where}: features are the means of the nodes' events (msg)",),
-        )
-    else:
-        raise TaamctlError(
-            f"{where} holds neither x nor msg, so no features",
-            "put node features [N, F] into data.x, or messages into msg",
-        )
-    label = options.label or guess(arrays, LABEL)
-    if label in arrays and len(arrays[label]) != n and len(arrays[label]) == len(source):
-        if options.label:
-            raise TaamctlError(
-                f"{where}: {label} has {len(source):,} labels, one per event; there are {n:,} "
-                "nodes",
-                "put the nodes' labels into another key, and name it with --label",
-            )
-        del arrays[label]
-        said = (
-            *said,
-            f"{where}: {label} labels events, not nodes: not read; --label KEY names labels of "
-            "nodes",
-        )
-    raw = from_arrays(arrays, options, where, (source, target), notes=(*notes, *said), by_row=True)
+    message = arrays.pop("msg", None)
+    notes += _features_of_events(arrays, options, source, target, message, n, where)
+    notes += _labels_of_events(arrays, options, len(source), n, where)
+    raw = from_arrays(arrays, options, where, (source, target), notes=notes, by_row=True)
     if raw.time is not None:
         return raw
     rows = int(np.shape(raw.features)[0])
@@ -340,10 +291,74 @@ def _events(
     for ends in (source, target):
         np.fmin.at(first, ends, time.astype(np.float64))
     first[np.isinf(first)] = np.nan
-    return replace(
-        raw,
-        time=first[:rows],
-        notes=(*raw.notes, f"{where}: a node's time is that of its first event"),
+    note = f"{where}: a node's time is that of its first event"
+    return replace(raw, time=first[:rows], notes=(*raw.notes, note))
+
+
+def _require_events(source: Array, target: Array, time: Array, where: str) -> None:
+    """Refuse events that do not join nodes numbered 0, 1, ..."""
+    if not len(source) == len(target) == len(time):
+        raise TaamctlError(
+            f"{where}: {len(source):,} sources, {len(target):,} targets and {len(time):,} times",
+            "every event has each of them",
+        )
+    whole = [ends for ends in (source, target) if ends.dtype.kind in "iu"]
+    negative = np.concatenate([np.zeros(0, np.int64), *(np.flatnonzero(e < 0) for e in whole)])
+    if len(whole) < 2 or len(negative):
+        at = int(negative[0]) if len(negative) else 0
+        raise TaamctlError(
+            f"{where}: edge {at} is ({source[at]}, {target[at]}), but nodes are numbered 0, 1, ...",
+            "src and dst hold whole numbers",
+        )
+    if not len(source):
+        raise TaamctlError(f"{where} holds no event", "check how it was written")
+
+
+def _features_of_events(
+    arrays: dict[str, Array],
+    options: ImportOptions,
+    source: Array,
+    target: Array,
+    message: Array | None,
+    n: int,
+    where: str,
+) -> tuple[str, ...]:
+    """See to it that nodes have features, if need be of their events' messages, and say so."""
+    usual = guess([k for k in arrays if k != "y"], ("x", "feat", "features"))
+    stated = next((key for key in (*options.features, usual) if key in arrays), None)
+    rows = n if stated is None else len(arrays[stated])
+    if n > rows:  # before anything is made for that many
+        at = int(np.argmax(np.maximum(source, target)))
+        raise TaamctlError(
+            f"{where}: edge {at} is ({source[at]}, {target[at]}), but {rows:,} nodes have features",
+            "number the nodes 0, 1, ..., in the order of their features",
+        )
+    if usual or options.features:
+        return () if message is None else (f"{where}: msg not read",)
+    if message is None or len(message) != len(source):
+        raise TaamctlError(
+            f"{where} holds neither x nor msg, so no features",
+            "put node features [N, F] into data.x, or messages into msg",
+        )
+    arrays["x"] = _means(source, target, np.asarray(message), n)
+    return (f"{where}: features are the means of the nodes' events (msg)",)
+
+
+def _labels_of_events(
+    arrays: dict[str, Array], options: ImportOptions, events: int, n: int, where: str
+) -> tuple[str, ...]:
+    """Leave out labels that are one per event, and say so."""
+    label = options.label or guess(arrays, LABEL)
+    if label not in arrays or len(arrays[label]) == n or len(arrays[label]) != events:
+        return ()
+    if options.label:
+        raise TaamctlError(
+            f"{where}: {label} has {events:,} labels, one per event; there are {n:,} nodes",
+            "put the nodes' labels into another key, and name it with --label",
+        )
+    del arrays[label]
+    return (
+        f"{where}: {label} labels events, not nodes: not read; --label KEY names labels of nodes",
     )
 
 

@@ -241,8 +241,6 @@ LONG_FILES: dict[str, int] = {
 }
 LONG_FUNCTIONS: dict[str, int] = {
     "stages/infer.py:run": 63,
-    "taamctl/importing/reader_mtx.py:read": 67,
-    "taamctl/importing/reader_pyg.py:_events": 85,
     "taamctl/importing/roles.py:nodes": 82,
 }
 
