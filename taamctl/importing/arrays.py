@@ -14,10 +14,12 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.cells import times
+from taamctl.importing.column_names import guess, matching, named, plain
 from taamctl.importing.node_ids import ends_of, rows_or_ids, usable_names
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph, parts_from_masks, plain_labels
-from taamctl.importing.roles import guess, matching, named, plain, refuse_both, tasks_of_nodes
+from taamctl.importing.roles import refuse_both
+from taamctl.importing.stated_stream import tasks_of_nodes
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

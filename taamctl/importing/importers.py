@@ -14,7 +14,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.graph.dgl_adapter import MAGIC as DGL_MAGIC
-from taamctl.importing import roles
+from taamctl.importing import column_names, stated_stream
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph, assemble
 from taamctl.importing.tables import opened, read_table
@@ -136,9 +136,9 @@ def read(
 
 def _with_tasks(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
     """Return the graph with the tasks of a table of classes."""
-    words = (roles.LABEL, roles.TASK)
+    words = (column_names.LABEL, column_names.TASK)
     table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
-    of = roles.tasks_of_table(table)
+    of = stated_stream.tasks_of_table(table)
     notes = raw.notes
     if raw.tasks is not None:
         notes = (*notes, f"{path}: tasks of the classes, instead of those that the nodes state")
@@ -147,9 +147,9 @@ def _with_tasks(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
 
 def _with_parts(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
     """Return the graph with the parts of a table of nodes."""
-    words = (roles.ID, roles.PART)
+    words = (column_names.ID, column_names.PART)
     table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
-    part = roles.parts_of_table(table, raw.node_id, np.shape(raw.features)[0])
+    part = stated_stream.parts_of_table(table, raw.node_id, np.shape(raw.features)[0])
     notes = raw.notes
     if raw.part is not None:
         notes = (*notes, f"{path}: parts of the nodes, instead of those that the nodes state")
@@ -169,4 +169,4 @@ def headed(cells: list[str], words: Sequence[Sequence[str]]) -> bool:
     """Tell whether the cells of a first row are names of columns: one of them is one of the
     usual.
     """
-    return any(roles.guess(cells, w) for w in words)
+    return any(column_names.guess(cells, w) for w in words)

@@ -15,7 +15,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
-from taamctl.importing import roles
+from taamctl.importing import column_names, roles
 from taamctl.importing.node_ids import UNNAMED, usable_names
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
@@ -121,7 +121,7 @@ def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGra
     plain = read_table(
         path,
         options.delimiter,
-        lambda cells: len(cells) > 1 or bool(roles.guess(cells, roles.LABEL)),
+        lambda cells: len(cells) > 1 or bool(column_names.guess(cells, column_names.LABEL)),
     )
     if len(plain.columns) > 1:
         return _of_columns(path, options, have_features)

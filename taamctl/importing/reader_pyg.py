@@ -25,9 +25,9 @@ from taamctl.core.types import Array
 from taamctl.graph.planetoid import allowed as numpy_allowed
 from taamctl.graph.raw_values import reading
 from taamctl.importing.arrays import LABEL, from_arrays, only
+from taamctl.importing.column_names import guess
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
-from taamctl.importing.roles import guess
 from taamctl.importing.tables import require_file
 
 if TYPE_CHECKING:

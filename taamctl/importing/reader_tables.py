@@ -11,7 +11,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.importing import node_ids, roles
+from taamctl.importing import column_names, node_ids, roles
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import DELIMITERS, Table, peek, read_table
@@ -177,7 +177,7 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
         )
     source, target = pair or (names[0], names[1])
     for option, name in (("source", source), ("target", target)):
-        roles.named(name, names, str(path), option)
+        column_names.named(name, names, str(path), option)
     left = [n for n in names if n not in (source, target)]
     notes: tuple[str, ...] = ()
     if left:

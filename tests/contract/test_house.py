@@ -237,11 +237,9 @@ LONG_FILES: dict[str, int] = {
     "taamctl/cli/common.py": 132,
     "taamctl/datasets/_imported.py": 182,
     "taamctl/importing/raw_graph.py": 466,
-    "taamctl/importing/roles.py": 411,
 }
 LONG_FUNCTIONS: dict[str, int] = {
     "stages/infer.py:run": 63,
-    "taamctl/importing/roles.py:nodes": 82,
 }
 
 

@@ -1,0 +1,91 @@
+"""The usual names of columns, and finding a column by a name."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from taamctl.core.errors import TaamctlError
+
+# the usual names, best first, as `plain` spells them
+ID = ("id", "nodeid", "nid", "node", "vertex", "vertexid", "uid", "name", "index", "idx")
+LABEL = (
+    "label",
+    "labels",
+    "class",
+    "y",
+    "classid",
+    "classlabel",
+    "nodelabel",
+    "category",
+    "target",
+    "subject",
+    "community",
+)
+TIME = ("time", "timestamp", "date", "datetime")
+PART = ("part", "split")
+TASK = ("task", "taskid")
+ENDS = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("sourceid", "targetid"),
+    ("srcid", "dstid"),
+    ("fromnodeid", "tonodeid"),
+    ("fromid", "toid"),
+    ("u", "v"),
+    ("id1", "id2"),
+    ("node1", "node2"),
+    ("head", "tail"),
+    ("citing", "cited"),
+)
+MASKS = {
+    "trainmask": "train",
+    "valmask": "val",
+    "validmask": "val",
+    "validationmask": "val",
+    "testmask": "test",
+}
+
+
+def plain(name: str) -> str:
+    """Return a name in lower case without anything but letters and digits, for comparing."""
+    return re.sub(r"[^0-9a-z]", "", name.lower())
+
+
+def guess(names: Iterable[str], words: Sequence[str]) -> str:
+    """Return the name that is spelled as the earliest of `words`, else an empty one."""
+    spelled = {plain(n): n for n in reversed(list(names))}
+    return next((spelled[w] for w in words if w in spelled), "")
+
+
+def named(name: str, names: Sequence[str], where: str, option: str) -> str:
+    """Return `name` if there is such a column.
+
+    Raises:
+        TaamctlError: there is none; the hint names the nearest.
+    """
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        raise TaamctlError(
+            f"{where}: --{option} {name}: there is no such column; there are: {shown}",
+            f"did you mean {near[0]!r}?" if near else "",
+        )
+    return name
+
+
+def matching(
+    patterns: Sequence[str], names: Sequence[str], where: str, option: str
+) -> tuple[str, ...]:
+    """Return the names that are one of `patterns` or match one, in their own order.
+
+    Raises:
+        TaamctlError: a pattern that none matches.
+    """
+    for pattern in patterns:
+        if pattern not in names and not any(fnmatchcase(n, pattern) for n in names):
+            named(pattern, names, where, option)
+    return tuple(n for n in names if any(n == p or fnmatchcase(n, p) for p in patterns))

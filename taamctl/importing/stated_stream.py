@@ -1,0 +1,111 @@
+"""What tables state of the stream: the task of every class, the part of every node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import PARTS, Array
+from taamctl.importing.column_names import ID, LABEL, PART, TASK, guess
+from taamctl.importing.raw_graph import MISSING, PART_WORDS
+from taamctl.importing.tables import Table
+
+
+def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) -> dict[str, str]:
+    """Return class -> task from one task per node.
+
+    Raises:
+        TaamctlError: no labels, a class without a task, or one with two.
+    """
+    if labels is None:
+        raise TaamctlError(
+            f"{where}: tasks in {name!r}, but no labels that they belong to",
+            "--label names the column of the classes",
+        )
+    found: dict[str, str] = {}
+    pairs = zip(np.ravel(labels).tolist(), np.ravel(tasks).tolist(), strict=True)
+    for row, (label, task) in enumerate(pairs):
+        c = str(label).strip()
+        t = str(task).strip()
+        if c.lower() in MISSING:
+            continue
+        if t.lower() in MISSING:
+            raise TaamctlError(
+                f"{where}: no task in {name!r} at row {row}, whose class is {c!r}",
+                "every node of a class states its task",
+            )
+        if found.setdefault(c, t) != t:
+            raise TaamctlError(
+                f"{where}: class {c!r} has the tasks {found[c]} and {t} (row {row})",
+                "a class arrives once, with one task",
+            )
+    return found
+
+
+def tasks_of_table(table: Table) -> dict[str, str]:
+    """Return class -> task from a table of classes.
+
+    Raises:
+        TaamctlError: fewer than two columns, or a class with two tasks.
+    """
+    names = list(table.columns)
+    if len(names) < 2:
+        raise TaamctlError(
+            f"{table.where} has one column, expected class and task",
+            "or name what stands between them with --delimiter",
+        )
+    of_class = guess(names, LABEL) or names[0]
+    of_task = guess(names, TASK) or next(n for n in names if n != of_class)
+    return tasks_of_nodes(table.columns[of_class], table.columns[of_task], table.where, of_task)
+
+
+def parts_of_table(table: Table, node_id: Array | None, n: int) -> Array:
+    """Return the part of every node, as words, from a table of ids and parts; nodes that it leaves
+    out get none.
+
+    Raises:
+        TaamctlError: fewer than two columns, an unknown id, a node with two parts.
+    """
+    names = list(table.columns)
+    if len(names) < 2:
+        raise TaamctlError(
+            f"{table.where} has one column, expected id and part",
+            "or name what stands between them with --delimiter",
+        )
+    of_id = guess(names, ID) or names[0]
+    of_part = guess(names, PART) or next(name for name in names if name != of_id)
+    ids = range(n) if node_id is None else np.asarray(node_id).tolist()
+    row_of = {str(value).strip(): i for i, value in enumerate(ids)}
+    out: list[str] = [""] * n
+    pairs = zip(table.columns[of_id].tolist(), table.columns[of_part].tolist(), strict=True)
+    for row, (node, word) in enumerate(pairs):
+        name = str(node).strip()
+        part = _part_word(word, table.where, row)
+        if name not in row_of:
+            raise TaamctlError(
+                f"{table.where}: row {row} is about the node {name!r}, which the graph lacks",
+                "ids must be spelled alike",
+            )
+        before = out[row_of[name]]
+        if before and PART_WORDS.get(before, before) != PART_WORDS.get(part, part):
+            raise TaamctlError(
+                f"{table.where}: the node {name!r} is in {before} and in {part} (row {row})",
+                "a node belongs to one part",
+            )
+        out[row_of[name]] = part
+    if not any(out):
+        raise TaamctlError(
+            f"{table.where} gives no node a part", f"a part is one of {', '.join(PARTS)}"
+        )
+    return np.array(out, object)
+
+
+def _part_word(word: object, where: str, row: int) -> str:
+    """Return a part as it is spelt, in lower case; empty for a node of no part."""
+    part = str(word).strip().lower()
+    if part not in PART_WORDS and part not in ("0", "1", "2", *MISSING):
+        raise TaamctlError(
+            f"{where}: the part {word!r} at row {row} is none of {', '.join(PARTS)}",
+            "leave it empty for a node of no part",
+        )
+    return part
