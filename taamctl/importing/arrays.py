@@ -15,9 +15,11 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.cells import times
 from taamctl.importing.column_names import guess, matching, named, plain
+from taamctl.importing.given_stream import parts_from_masks
 from taamctl.importing.node_ids import ends_of, rows_or_ids, usable_names
+from taamctl.importing.node_labels import plain_labels
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.raw_graph import RawGraph, parts_from_masks, plain_labels
+from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.roles import refuse_both
 from taamctl.importing.stated_stream import tasks_of_nodes
 

@@ -13,8 +13,9 @@ from taamctl.core.types import Array
 from taamctl.graph.ogb_adapter import BINARY_FILES, CSV_FILES, read_folder, require_files
 from taamctl.graph.raw_values import reading
 from taamctl.importing.arrays import only
+from taamctl.importing.given_stream import parts_from_masks
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.raw_graph import RawGraph, parts_from_masks
+from taamctl.importing.raw_graph import RawGraph
 
 SPLIT_FILES = {"train": "train.csv.gz", "val": "valid.csv.gz", "test": "test.csv.gz"}
 

@@ -7,8 +7,8 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, guess
-from taamctl.importing.raw_graph import MISSING, PART_WORDS
 from taamctl.importing.tables import Table
+from taamctl.importing.words import MISSING, PART_WORDS
 
 
 def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) -> dict[str, str]:
