@@ -4,19 +4,19 @@ what it was made from.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
 from taamctl.importing import importers
 from taamctl.importing.importers import FORMATS as FORMATS
 from taamctl.importing.options import ImportOptions
+from taamctl.runtime.provenance import sha256
 
 PACKAGE = "taamctl.datasets"
 
@@ -26,7 +26,7 @@ def import_graph(
     sources: Sequence[Path],
     into: Path,
     *,
-    options: Mapping[str, Any],
+    options: Mapping[str, Plain],
     kind: str = "",
     tasks: Path | None = None,
     split: Path | None = None,
@@ -59,17 +59,17 @@ def import_graph(
     chosen = ImportOptions(**options)
     kind = kind or importers.guess_format(sources)
     graph = importers.read(name, sources, chosen, kind=kind, tasks=tasks, split=split)
-    files = [f for source in sources for f in (_files(source) if source.is_dir() else [source])]
-    stated = {
-        k: list(v) if isinstance(v, tuple) else v
-        for k, v in asdict(chosen).items()
-        if v != getattr(ImportOptions(), k)
-    }
+    files: list[Path] = []
+    for given in sources:
+        files += _files(given) if given.is_dir() else [given]
+    files += [table for table in (tasks, split) if table is not None]
+    usual = asdict(ImportOptions())
+    stated = {key: value for key, value in asdict(chosen).items() if value != usual[key]}
     source = {
         "format": kind,
-        "files": _checksums([*files, *(p for p in (tasks, split) if p is not None)]),
-        "options": stated,
-        **{k: v for k, v in (about or {}).items() if v},
+        "files": [{"name": file.name, "sha256": sha256(file)} for file in files],
+        "options": canonical(stated),
+        **{key: text for key, text in (about or {}).items() if text},
     }
     _imported.write(path, graph, source, directed)
     return path, graph
@@ -79,15 +79,6 @@ def _files(folder: Path) -> list[Path]:
     """Return the files of a folder called raw, or of the one that holds it: what else lies there
     is not read.
     """
-    raw = folder / "raw"
-    return sorted(f for f in (raw if raw.is_dir() else folder).iterdir() if f.is_file())
-
-
-def _checksums(files: Sequence[Path]) -> list[dict[str, str]]:
-    made = []
-    for file in files:
-        with file.open("rb") as stream:
-            made.append(
-                {"name": file.name, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
-            )
-    return made
+    if (folder / "raw").is_dir():
+        folder = folder / "raw"
+    return sorted(file for file in folder.iterdir() if file.is_file())

@@ -58,24 +58,38 @@ def guess_format(paths: Sequence[Path]) -> str:
     """
     if len(paths) == 1 and paths[0].is_dir():
         return "ogb"
-    suffixes = {
-        (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
-        for path in paths
-    }
-    for kind in ("mtx", *(k for k in FORMATS if k not in ("mtx", "table")), "table"):
+    kind = _by_suffix(paths) or _by_first_bytes(paths[0])
+    if kind:
+        return kind
+    raise TaamctlError(
+        f"{paths[0]}: its name does not tell its format",
+        "name it with --format: " + ", ".join(FORMATS),
+    )
+
+
+def _by_suffix(paths: Sequence[Path]) -> str:
+    """Return the format that a suffix tells, the most telling first; empty where none does."""
+    suffixes = set()
+    for path in paths:
+        if path.suffix.lower() == ".gz":
+            path = path.with_suffix("")
+        suffixes.add(path.suffix.lower())
+    between = [kind for kind in FORMATS if kind not in ("mtx", "table")]
+    for kind in ("mtx", *between, "table"):
         if suffixes & set(FORMATS[kind][1]):
             return kind
-    with opened(paths[0]) as stream:
+    return ""
+
+
+def _by_first_bytes(path: Path) -> str:
+    with opened(path) as stream:
         first = stream.read(4096)
     for kind, begins in MAGIC:
         if first.lstrip(b"\xef\xbb\xbf \r\n").startswith(begins):
             return kind
     if first.startswith(b"PK"):
         return "pyg" if b"data.pkl" in first else "npz"
-    raise TaamctlError(
-        f"{paths[0]}: its name does not tell its format",
-        "name it with --format: " + ", ".join(FORMATS),
-    )
+    return ""
 
 
 def read(
@@ -115,15 +129,8 @@ def read(
     kind = kind or guess_format(paths)
     reader = importlib.import_module(f"taamctl.importing.{FORMATS[kind][0]}")
     raw: RawGraph = reader.read(paths, options)
-    if options.ends and (
-        (options.ends == "rows") != raw.by_row or (options.ends == "ids" and raw.node_id is None)
-    ):
-        lacking = options.ends == "ids" and not raw.by_row
-        raise TaamctlError(
-            f"--ends {options.ends}: edges in {FORMATS[kind][2]} do not end so"
-            + (" without ids" if lacking else ""),
-            "name what holds the ids with --id, or leave it out" if lacking else "leave it out",
-        )
+    if options.ends:
+        _require_ends(options.ends, raw, FORMATS[kind][2])
     if tasks is not None:
         raw = _with_tasks(raw, tasks, options)
     if split is not None:
@@ -132,6 +139,20 @@ def read(
     return assemble(
         name, replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes)), options.nan
     )
+
+
+def _require_ends(ends: str, raw: RawGraph, what: str) -> None:
+    """Refuse `--ends` where edges do not end so."""
+    if ends == "rows" and raw.by_row:
+        return
+    if ends == "ids" and not raw.by_row:
+        if raw.node_id is not None:
+            return
+        raise TaamctlError(
+            f"--ends ids: edges in {what} do not end so without ids",
+            "name what holds the ids with --id, or leave it out",
+        )
+    raise TaamctlError(f"--ends {ends}: edges in {what} do not end so", "leave it out")
 
 
 def _with_tasks(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:

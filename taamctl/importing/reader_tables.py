@@ -70,8 +70,30 @@ def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
     """
     cells = [peek(path, options.delimiter) for path in paths]
     ends = [roles.edge_ends(c, options) is not None for c in cells]
+    _require_two(paths, cells, ends)
+    if sum(ends) == 1 and not options.source:
+        _refuse_crossed(paths, cells, ends.index(True), options)
+    signs = (
+        ends,
+        [bool(_EDGES.search(path.name)) for path in paths],
+        [not _NODES.search(path.name) for path in paths],
+        [len(c) <= 2 for c in cells],
+    )
+    for like_edges in signs:
+        if sum(like_edges) == 1:
+            at = like_edges.index(True)
+            return paths[1 - at], paths[at]
+    raise TaamctlError(
+        f"no telling which of {paths[0]} and {paths[1]} is the edge list",
+        "say which columns hold the ends of an edge: --source COLUMN --target COLUMN",
+    )
+
+
+def _require_two(paths: Sequence[Path], cells: list[list[str]], ends: list[bool]) -> None:
     if len(paths) == 1:
-        lacks = "no node table" if ends[0] or len(cells[0]) <= 2 else "no edge list"
+        lacks = "no edge list"
+        if ends[0] or len(cells[0]) <= 2:
+            lacks = "no node table"
         raise TaamctlError(
             f"{paths[0]} comes alone: there is {lacks}",
             "name two files: a node table (id, label, features) and an edge list (source, target)",
@@ -82,32 +104,19 @@ def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
             "join tables of nodes by their ids; "
             "tasks and parts have the options --tasks and --split",
         )
-    if sum(ends) == 1:
-        at = ends.index(True)
-        if (
-            not options.source
-            and _EDGES.search(paths[1 - at].name)
-            and _NODES.search(paths[at].name)
-        ):
-            like_ends = " and ".join(roles.edge_ends(cells[at], options) or ())
-            raise TaamctlError(
-                f"{paths[at]} is called like a node table, and its columns {like_ends} like the "
-                "ends of edges",
-                f"say which columns of {paths[1 - at]} are the ends: --source COLUMN --target "
-                "COLUMN",
-            )
-        return paths[1 - at], paths[at]
-    for told in (
-        [bool(_EDGES.search(p.name)) for p in paths],
-        [not _NODES.search(p.name) for p in paths],
-        [len(c) <= 2 for c in cells],
-    ):
-        if sum(told) == 1:
-            return paths[1 - told.index(True)], paths[told.index(True)]
-    raise TaamctlError(
-        f"no telling which of {paths[0]} and {paths[1]} is the edge list",
-        "say which columns hold the ends of an edge: --source COLUMN --target COLUMN",
-    )
+
+
+def _refuse_crossed(
+    paths: Sequence[Path], cells: list[list[str]], at: int, options: ImportOptions
+) -> None:
+    """Refuse two files of which one has columns like the other's name."""
+    if _EDGES.search(paths[1 - at].name) and _NODES.search(paths[at].name):
+        like_ends = " and ".join(roles.edge_ends(cells[at], options) or ())
+        raise TaamctlError(
+            f"{paths[at]} is called like a node table, and its columns {like_ends} like the ends "
+            "of edges",
+            f"say which columns of {paths[1 - at]} are the ends: --source COLUMN --target COLUMN",
+        )
 
 
 def node_table(path: Path, options: ImportOptions, features: bool = True) -> Table:
@@ -144,10 +153,10 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
     Raises:
         TaamctlError: no telling which columns are the ends.
     """
-    told = bool(options.source or options.target)
+    named = bool(options.source or options.target)
 
     def has_header(cells: list[str]) -> bool:
-        if told or roles.edge_ends(cells, options) is not None:
+        if named or roles.edge_ends(cells, options) is not None:
             return True
         if len(cells) < 2:
             raise TaamctlError(
@@ -164,20 +173,7 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
 
     table = read_table(path, options.delimiter, has_header)
     names = list(table.columns)
-    if told and not (options.source and options.target):
-        raise TaamctlError("--source and --target belong together", "name both columns")
-    pair = roles.edge_ends(names, options)
-    if told:
-        pair = (options.source, options.target)
-    if pair is None and table.headed:
-        raise TaamctlError(
-            f"{path}: no telling which columns are the ends of an edge; there are: "
-            f"{', '.join(names[:12])}",
-            "name them with --source and --target",
-        )
-    source, target = pair or (names[0], names[1])
-    for option, name in (("source", source), ("target", target)):
-        column_names.named(name, names, str(path), option)
+    source, target = _names_of_ends(table, options, str(path))
     left = [n for n in names if n not in (source, target)]
     notes: tuple[str, ...] = ()
     if left:
@@ -192,6 +188,25 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
                 "an end of an edge is one number or name; save the column so",
             )
     return table.columns[source], table.columns[target], notes
+
+
+def _names_of_ends(table: Table, options: ImportOptions, where: str) -> tuple[str, str]:
+    """Return the names of the two columns that hold the ends."""
+    names = list(table.columns)
+    if options.source or options.target:
+        if not (options.source and options.target):
+            raise TaamctlError("--source and --target belong together", "name both columns")
+        column_names.named(options.source, names, where, "source")
+        column_names.named(options.target, names, where, "target")
+        return options.source, options.target
+    pair = roles.edge_ends(names, options)
+    if pair is None and table.headed:
+        raise TaamctlError(
+            f"{where}: no telling which columns are the ends of an edge; there are: "
+            f"{', '.join(names[:12])}",
+            "name them with --source and --target",
+        )
+    return pair or (names[0], names[1])
 
 
 def ends(source: Array, target: Array, where: str, have_ids: bool) -> tuple[Array, Array]:
