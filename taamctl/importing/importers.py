@@ -15,8 +15,9 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.graph.dgl_adapter import MAGIC as DGL_MAGIC
 from taamctl.importing import column_names, stated_stream
+from taamctl.importing.assembly import assemble
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.raw_graph import RawGraph, assemble
+from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import opened, read_table
 
 # format -> (module, suffixes, what it is); every module has read(paths, options) -> RawGraph

@@ -62,26 +62,35 @@ def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
     chosen_features = matching(options.features, names, where, "features")
     # a pattern leaves what means something else alone
     spelled = tuple(n for n in options.features if n in names)
-    found: dict[str, str] = {}
-    for kind in USUAL:
-        name = getattr(options, kind)
-        if name:
-            found[kind] = named(name, names, where, kind)
-            refuse_both(name, spelled, where, kind)
+    found = _by_option(names, options, spelled, where)
     taken = {*ignored, *spelled, *found.values()}
     for kind, words in USUAL.items():
         if kind not in found:
-            found[kind] = guess((n for n in names if n not in taken), words)
+            found[kind] = guess([n for n in names if n not in taken], words)
             taken.add(found[kind])
     masks: dict[str, str] = {}
     if not found["part"]:
-        masks = {MASKS[plain(n)]: n for n in names if n not in taken and plain(n) in MASKS}
+        free = [name for name in names if name not in taken]
+        masks = {MASKS[plain(name)]: name for name in free if plain(name) in MASKS}
     used = {*found.values(), *masks.values(), *ignored}
     if options.features:
         features = tuple(n for n in chosen_features if n not in used)
     else:
         features = tuple(n for n in names if n not in used and not UNNAMED.fullmatch(n))
     return Roles(**found, masks=masks, features=features, ignored=ignored)
+
+
+def _by_option(
+    names: Sequence[str], options: ImportOptions, features: Sequence[str], where: str
+) -> dict[str, str]:
+    """Return kind -> the column that an option names for it."""
+    found: dict[str, str] = {}
+    for kind in USUAL:
+        name = getattr(options, kind)
+        if name:
+            found[kind] = named(name, names, where, kind)
+            refuse_both(name, features, where, kind)
+    return found
 
 
 def without_meaning(table: Table, chosen: Roles, options: ImportOptions) -> tuple[str, ...]:
@@ -180,19 +189,18 @@ def _notes(
     features_elsewhere: bool,
 ) -> Iterator[str]:
     """Say what every column is taken for, and what is left out."""
-    meant = {kind: getattr(found, kind) for kind in USUAL if getattr(found, kind)}
-    taken = [f"{kind} from {name!r}" for kind, name in meant.items()]
+    meant = {kind: getattr(found, kind) for kind in USUAL}
+    taken = [f"{kind} from {name!r}" for kind, name in meant.items() if name]
+    read = {*meant.values(), *found.masks.values()}
     if found.masks:
         taken.append(f"part from {', '.join(found.masks.values())}")
     if not features_elsewhere:
         taken.append(f"{len(found.features):,} columns of features")
-    yield f"{where}: {'; '.join(taken)}"
-    read = {*meant.values(), *found.masks.values()}
-    if not features_elsewhere:
         read |= set(found.features)
+    yield f"{where}: {'; '.join(taken)}"
     left = [name for name in names if name not in read]
     if left:
-        more = ", ..." if len(left) > 10 else ""
+        more = ", ..." * (len(left) > 10)
         yield f"{where}: columns not read: {', '.join(left[:10])}{more}"
     for name in counting:
         yield (

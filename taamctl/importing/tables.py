@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,6 +102,12 @@ def require_file(path: Path) -> None:
             raise TaamctlError(f"{path} is empty", "check how it was written")
 
 
+def _refuse_twice(names: Sequence[str], path: Path) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise TaamctlError(f"{path}: two columns are called {twice[0]!r}", "rename one of them")
+
+
 def read_table(
     path: Path,
     delimiter: str = "",
@@ -130,14 +137,15 @@ def read_table(
         if not cells:
             raise TaamctlError(f"{path} is empty: it has no row", "check how it was written")
         headed = has_header(cells)
-        names = _header(cells) if headed else [f"column {i}" for i in range(len(cells))]
-        twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
-        if twice is not None:
-            raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
+        names = [f"column {i}" for i in range(len(cells))]
+        skip = lines - 1
+        if headed:
+            names = _header(cells)
+            skip = lines
+        elif len(cells) == 1:  # in one column, a blank line is an empty cell
+            skip = before
+        _refuse_twice(names, path)
         stream.seek(0)
-        skip = (
-            lines if headed else lines - 1 if len(cells) > 1 else before
-        )  # in one column, a blank line is an empty cell
         frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path)
         _refuse_short(frame[names[-1]], stream, delimiter, len(names), skip, path)
     if not len(frame):
@@ -320,20 +328,23 @@ def _parquet(path: Path, rows: bool = True) -> Table:
     return Table(str(path), columns)
 
 
+def _matrix_of_lists(path: Path, name: str, rows: list[list[float] | None]) -> Array:
+    widths = {len(row) for row in rows if row is not None}
+    if rows and (len(widths) != 1 or None in rows):
+        raise TaamctlError(
+            f"{path}: the lists in column {name!r} have different lengths",
+            "a column of lists holds equally many numbers in every row",
+        )
+    return np.array(rows)
+
+
 def _column(path: Path, name: str, column: Any) -> Array:
     """Return a column of an Arrow table; lists of equal length become rows of a matrix."""
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        rows = column.to_pylist()
-        width = {None if r is None else len(r) for r in rows}
-        if rows and (len(width) != 1 or None in width):
-            raise TaamctlError(
-                f"{path}: the lists in column {name!r} have different lengths",
-                "a column of lists holds equally many numbers in every row",
-            )
-        return np.array(rows)
+        return _matrix_of_lists(path, name, column.to_pylist())
     if pa.types.is_decimal(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_dictionary(kind):

@@ -50,6 +50,23 @@ Found = Sequence[
 ]  # every run of the comparison: its cell and its row of `collect.run_row`
 
 
+AXES = ("dataset", "method", "order", "split", "seed")
+
+
+def _ranked(methods: list[str], datasets: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the mean rank of every method over the blocks of all data sets, best first."""
+    over_blocks: dict[str, list[float]] = {method: [] for method in methods}
+    for runs in datasets:
+        for method, scores in _scores(runs, by_block=True).items():
+            over_blocks[method] += scores.values()
+    ranks = statistics.average_ranks(over_blocks)
+    best_first = sorted(ranks, key=lambda method: (ranks[method], method))
+    return [
+        {"method": method, "mean_rank": ranks[method], "blocks": len(over_blocks[method])}
+        for method in best_first
+    ]
+
+
 def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
     """Return the whole comparison, accuracies as fractions.
 
@@ -61,26 +78,13 @@ def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
         TaamctlError: a run without AA.
     """
     runs = [_run(cell, row, scope) for cell, row in found]
-    names = {
-        key: list(dict.fromkeys(run[key] for run in runs))
-        for key in ("dataset", "method", "order", "split", "seed")
-    }
+    names = {key: list(dict.fromkeys(run[key] for run in runs)) for key in AXES}
     blocks = len({cell for cell, _ in found})
-    datasets = [
-        _dataset([run for run in runs if run["dataset"] == name], blocks > 1)
-        for name in names["dataset"]
-    ]
-    over_blocks: dict[str, list[float]] = {m: [] for m in names["method"]}
-    for name in names["dataset"]:
-        for method, scores in _scores(
-            [run for run in runs if run["dataset"] == name], by_block=True
-        ).items():
-            over_blocks[method] += scores.values()
-    ranks = statistics.average_ranks(over_blocks)
-    overall = [
-        {"method": m, "mean_rank": ranks[m], "blocks": len(over_blocks[m])}
-        for m in sorted(ranks, key=lambda m: (ranks[m], m))
-    ]
+    by_dataset = {
+        name: [run for run in runs if run["dataset"] == name] for name in names["dataset"]
+    }
+    datasets = [_dataset(own, blocks > 1) for own in by_dataset.values()]
+    overall = _ranked(names["method"], list(by_dataset.values()))
     result = {
         "metric": "aa",
         "level": statistics.LEVEL,

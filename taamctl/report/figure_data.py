@@ -84,20 +84,28 @@ def labels(rows: Sequence[Condition]) -> list[str]:
     out = [row.title + (f" ({row.profile})" if row.profile else "") for row in rows]
     if len({row.scope for row in rows}) > 1:
         out = [f"{label}, {row.scope}" for label, row in zip(out, rows, strict=True)]
-    for more in ([row.method for row in rows], [row.task_id for row in rows]):
-        found: dict[str, set[str]] = {}
-        for label, value in zip(out, more, strict=True):
-            found.setdefault(label, set()).add(value)
-        for i, label in enumerate(out):
-            if len(found[label]) > 1:
-                out[i] = f"{label}, {more[i]}"
-    out = [printable(label) for label in out]
-    often = Counter(out)
+    out = _told_apart(out, [row.method for row in rows])
+    out = _told_apart(out, [row.task_id for row in rows])
+    return _numbered([printable(label) for label in out])
+
+
+def _told_apart(labels: list[str], more: list[str]) -> list[str]:
+    """Add what differs to labels that are alike."""
+    found: dict[str, set[str]] = {}
+    for label, value in zip(labels, more, strict=True):
+        found.setdefault(label, set()).add(value)
+    pairs = zip(labels, more, strict=True)
+    return [f"{label}, {value}" if len(found[label]) > 1 else label for label, value in pairs]
+
+
+def _numbered(labels: list[str]) -> list[str]:
+    """Number the labels that are still alike."""
+    often = Counter(labels)
     seen = Counter[str]()
-    for i, label in enumerate(out):
-        if often[label] > 1:
-            seen[label] += 1
-            out[i] = f"{label} #{seen[label]}"
+    out = []
+    for label in labels:
+        seen[label] += 1
+        out.append(f"{label} #{seen[label]}" if often[label] > 1 else label)
     return out
 
 
@@ -170,6 +178,18 @@ def first_task(evidence: Evidence) -> Table:
     )
 
 
+def _summed_up(found: list[tuple[float, str]], without: float | None) -> tuple[object, ...]:
+    """Return count, mean, lowest, highest and labels of rows; `without`: the value of the profiles
+    alone, where there is no row.
+    """
+    values = [value for value, _ in found]
+    if not values and without is not None:
+        values = [without]
+    names = "; ".join(label for _, label in found)
+    low = min(values, default=None)
+    return len(found), mean_std(values)[0], low, max(values, default=None), names
+
+
 def task_ids(evidence: Evidence) -> Table:
     """Return task-ID accuracy per task profile and metric: of the rows that were routed so, else
     of the profiles alone.
@@ -187,21 +207,8 @@ def task_ids(evidence: Evidence) -> Table:
     lines: list[tuple[object, ...]] = []
     for profile, metric in itertools.product(profiles, metrics):
         found = routed.get((profile, metric), [])
-        values = [value for value, _ in found]
         without = alone.get(f"{profile}/{metric}")
-        if not values and without is not None:
-            values = [without]
-        lines.append(
-            (
-                profile,
-                metric,
-                len(found),
-                mean_std(values)[0],
-                min(values, default=None),
-                max(values, default=None),
-                "; ".join(label for _, label in found),
-            )
-        )
+        lines.append((profile, metric, *_summed_up(found, without)))
     return Table(
         ("profile", "metric", "rows", "task_id_accuracy", "lowest", "highest", "labels"),
         tuple(lines),

@@ -47,27 +47,32 @@ def draw(dataset: str, found: Sequence[LensRow]) -> pictures.Picture:
     return pictures.Picture(KIND, dataset, title, caption, False, png, svg, numbers)
 
 
+def _lines(axis: Axes, own: Sequence[LensRow], colour: str, marker: str) -> None:
+    """Draw one method: a line per router, a level where nothing is routed."""
+    for router, style in ROUTERS.items():
+        line = sorted(_points(own, router))
+        if line:
+            axis.plot(
+                *zip(*line, strict=True),
+                style,
+                color=colour,
+                marker=marker,
+                markersize=3,
+                linewidth=1,
+                label=f"{own[0].name}, {router}",
+            )
+    for r in own:
+        if r.router in lens_table.UNROUTED and r.aa is not None:
+            axis.axhline(100 * r.aa, linestyle=":", color=colour, linewidth=1.2, label=r.name)
+
+
 def _panel(axis: Axes, found: Sequence[LensRow], legend: bool) -> None:
     names = list(dict.fromkeys((r.method, r.profile) for r in found))
     for i, which in enumerate(names):
         colour = pictures.COLOURS[i % len(pictures.COLOURS)]
         marker = pictures.MARKERS[i % len(pictures.MARKERS)]
         own = [r for r in found if (r.method, r.profile) == which]
-        for router, style in ROUTERS.items():
-            line = sorted(_points(own, router))
-            if line:
-                axis.plot(
-                    *zip(*line, strict=True),
-                    style,
-                    color=colour,
-                    marker=marker,
-                    markersize=3,
-                    linewidth=1,
-                    label=f"{own[0].name}, {router}",
-                )
-        for r in own:
-            if r.router in lens_table.UNROUTED and r.aa is not None:
-                axis.axhline(100 * r.aa, linestyle=":", color=colour, linewidth=1.2, label=r.name)
+        _lines(axis, own, colour, marker)
     axis.set_xscale("log")
     sizes = sorted({1, *(r.size for r in found if r.unit == "batch")})
     axis.set_xticks(sizes, labels=[str(b) for b in sizes])

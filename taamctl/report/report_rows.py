@@ -196,16 +196,22 @@ def over_seeds(rows: Iterable[RunRow]) -> list[SeedsRow]:
     return [_merged([seeds[s] for s in sorted(seeds)]) for seeds in groups.values()]
 
 
-def _merged(members: Sequence[RunRow]) -> SeedsRow:
+def _means(members: Sequence[RunRow]) -> dict[str, Any]:
+    """Return the condition that runs share, and mean and deviation of every number, by name."""
     first = members[0]
-    shared = [each.name for each in fields(Condition)]
-    values: dict[str, Any] = {name: getattr(first, name) for name in shared}
+    values: dict[str, Any] = {each.name: getattr(first, each.name) for each in fields(Condition)}
     for name in METRICS:
         mean, std = mean_std([getattr(run, name) for run in members])
         values |= {name: mean, f"{name}_std": std}
     for scope in first.aa_by_scope:
         mean, std = mean_std([run.aa_by_scope[scope] for run in members])
         values |= {f"aa_{scope}": mean, f"aa_{scope}_std": std}
+    return values
+
+
+def _merged(members: Sequence[RunRow]) -> SeedsRow:
+    first = members[0]
+    values = _means(members)
     stacked = np.array([run.matrix for run in members], np.float64)  # None becomes NaN
     return SeedsRow(
         **values,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
@@ -47,22 +47,18 @@ def build_stream(
     counts = np.bincount(labels[labels >= 0], minlength=len(class_names))
     small = np.flatnonzero(counts < params.min_class_size).tolist()
     if small and params.small_class == "refuse":
-        names = ", ".join(f"{class_names[c]} ({counts[c]})" for c in small)
-        raise TaamctlError(
-            f"classes with fewer than {params.min_class_size} nodes: {names}",
-            "set split.small_class to drop, or lower split.min_class_size",
-        )
+        _refuse_small(small, counts, class_names, params)
     usable = np.flatnonzero(counts >= params.min_class_size).tolist()
     if params.tasks == "as_given" and given.arrival is not None:
         arrival = given.arrival
         units = [[c for c in usable if arrival[c] == t] for t in np.unique(arrival[usable])]
-        units = _ordered(units, labels, class_names, params, given)
-        tasks = units
+        tasks = _ordered(units, labels, class_names, params, given)
+        ordered = list(chain.from_iterable(tasks))
     else:
         units = _ordered([[c] for c in usable], labels, class_names, params, given)
-        tasks = _grouped([c for (c,) in units], params)
-    ordered = [c for unit in units for c in unit]
-    kept = [c for task in tasks for c in task]
+        ordered = list(chain.from_iterable(units))
+        tasks = _grouped(ordered, params)
+    kept = list(chain.from_iterable(tasks))
     if not kept:
         raise TaamctlError(
             f"no task can be formed: {len(usable)} usable classes at {params.classes_per_task} per "
@@ -80,6 +76,16 @@ def build_stream(
     )
     dropped = (Dropped(c, class_names[c], int(counts[c]), why) for c, why in reasons.items())
     return stream, tuple(dropped)
+
+
+def _refuse_small(
+    small: list[int], counts: Array, class_names: tuple[str, ...], params: SplitParams
+) -> None:
+    names = ", ".join(f"{class_names[c]} ({counts[c]})" for c in small)
+    raise TaamctlError(
+        f"classes with fewer than {params.min_class_size} nodes: {names}",
+        "set split.small_class to drop, or lower split.min_class_size",
+    )
 
 
 def _ordered(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from taamctl.core.errors import TaamctlError
-from taamctl.importing.raw_graph import RawGraph, assemble
+from taamctl.importing.assembly import assemble
+from taamctl.importing.raw_graph import RawGraph
 
 
 def raw(labels: list[object], **more: object) -> RawGraph:

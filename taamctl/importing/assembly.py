@@ -1,0 +1,142 @@
+"""From what a file of a user's says to a graph in canonical form, or to a refusal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import CSR, Array, Given, NodeGraph
+from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
+from taamctl.importing import edge_ends
+from taamctl.importing.given_stream import arrival_of, part_of, time_of
+from taamctl.importing.node_labels import read_labels
+from taamctl.importing.raw_graph import RawGraph
+
+
+def assemble(name: str, raw: RawGraph, nan: str = "refuse") -> NodeGraph:
+    """Return the graph, nodes in the file's order, edges as stored; the notes say everything that
+    was changed.
+
+    Args:
+        nan: `refuse` features that are not finite, or take them as `zero`.
+
+    Raises:
+        TaamctlError: counts that contradict each other, unknown or impossible node ids, features or
+            labels that are no such thing.
+    """
+    features, feature_notes = _features(raw, nan)
+    n = features.shape[0]
+    source, target, node_id = _ends(raw, n)
+    adjacency, edge_notes = adjacency_from_edges(source, target, n, raw.edges_where or raw.where)
+    labels, names, label_notes = read_labels(raw.labels, n, raw.where)
+    if raw.class_names:
+        names = _named(names, raw)
+    given = Given(arrival_of(raw, names), part_of(raw, n), time_of(raw, n), node_id)
+    notes = (*raw.notes, *feature_notes, *edge_notes, *_direction(adjacency), *label_notes)
+    return NodeGraph(
+        name, adjacency, features, labels, names, notes, given, tuple(raw.feature_names)
+    )
+
+
+def _features(raw: RawGraph, nan: str) -> tuple[Array | CSR, tuple[str, ...]]:
+    import scipy.sparse as sp
+
+    x = raw.features
+    if sp.issparse(x):
+        if x.dtype.kind not in "iufb":
+            raise TaamctlError(f"{raw.where}: features are {x.dtype}, expected numbers")
+        with np.errstate(over="ignore"):
+            made: Array | CSR = from_scipy(x.astype(np.float32))
+    else:
+        x = np.asarray(x)
+        if x.ndim == 1:
+            x = x[:, None]
+        if x.ndim != 2 or x.dtype.kind not in "iufb":
+            raise TaamctlError(
+                f"{raw.where}: features are {x.dtype} {x.shape}, expected one row of numbers per "
+                "node",
+                "turn text columns into numbers, or leave them out",
+            )
+        with np.errstate(over="ignore"):
+            made = np.ascontiguousarray(x, np.float32)
+    if not x.shape[0]:
+        raise TaamctlError(f"{raw.where} holds no node", "check that the file is complete")
+    if not x.shape[1]:
+        raise TaamctlError(
+            f"{raw.where} holds no feature",
+            "without features there is nothing to propagate; node degrees in a column are a start",
+        )
+    notes = []
+    if x.dtype != np.float32:
+        notes.append(f"features cast from {x.dtype} to float32")
+    values = made.data if isinstance(made, CSR) else made
+    assert values is not None
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        if nan != "zero":
+            _refuse_value(raw, made, int(wrong[0]), len(wrong))
+        values.flat[wrong] = 0
+        notes.append(f"{len(wrong):,} feature values that were not finite taken as 0")
+        if isinstance(made, CSR):
+            made = from_scipy(to_scipy(made))
+    return made, tuple(notes)
+
+
+def _refuse_value(raw: RawGraph, made: Array | CSR, at: int, count: int) -> None:
+    if isinstance(made, CSR):
+        assert made.data is not None
+        row = int(np.searchsorted(made.indptr, at, side="right")) - 1
+        column = int(made.indices[at])
+        value = made.data[at]
+    else:
+        row, column = divmod(at, made.shape[1])
+        value = made[row, column]
+    called = f" ({raw.feature_names[column]})" if len(raw.feature_names) > column else ""
+    more = f", and {count - 1:,} more" if count > 1 else ""
+    raise TaamctlError(
+        f"{raw.where}: feature {value} at row {row}, column {column}{called}{more}",
+        "repair the rows, or take such values as 0 with --nan zero; a float32 holds at most 3.4e38",
+    )
+
+
+def _ends(raw: RawGraph, n: int) -> tuple[Array, Array, Array | None]:
+    """Return edge ends as node numbers, and the nodes' names where they are not just those
+    numbers.
+    """
+    where = raw.edges_where or raw.where
+    source, target = np.asarray(raw.source).ravel(), np.asarray(raw.target).ravel()
+    if len(source) != len(target):
+        raise TaamctlError(f"{where}: {len(source):,} edge sources but {len(target):,} targets")
+    names = None if raw.node_id is None else edge_ends.checked(raw.node_id, n, raw.where)
+    if names is None or raw.by_row:
+        rows = edge_ends.by_row(source, target, n, where)
+    else:
+        rows = edge_ends.by_name(source, target, names, where, raw.hint_of_ids)
+    return *rows, None if names is None or names.are_rows() else names.text
+
+
+def _direction(adjacency: CSR) -> tuple[str, ...]:
+    m = to_scipy(adjacency, np.int8)
+    notes: tuple[str, ...] = ()
+    one_way = adjacency.nnz - int(m.multiply(m.T).nnz)
+    if one_way:
+        notes = (
+            f"{one_way:,} of {adjacency.nnz:,} edges have no reverse: split.symmetrize decides "
+            "whether they count both ways",
+        )
+    loops = int((m.diagonal() > 0).sum())
+    if loops:
+        notes = (*notes, f"{loops:,} self-loops kept")
+    return notes
+
+
+def _named(names: tuple[str, ...], raw: RawGraph) -> tuple[str, ...]:
+    """Return the names that the file gives to the classes that its labels number."""
+    stated = [str(n) for n in raw.class_names]
+    fit = all(n.isdigit() and int(n) < len(stated) for n in names)
+    if not fit or len(set(stated)) < len(stated):
+        raise TaamctlError(
+            f"{raw.where}: {len(stated)} class names do not fit the labels {', '.join(names[:10])}",
+            "class names are listed in the order of the labels 0, 1, ..., each once",
+        )
+    return tuple(stated[int(n)] for n in names)
