@@ -66,9 +66,16 @@ def _features(raw: RawGraph, nan: str) -> tuple[Array | CSR, tuple[str, ...]]:
             f"{raw.where} holds no feature",
             "without features there is nothing to propagate; node degrees in a column are a start",
         )
+    return _finite(raw, made, str(x.dtype), nan)
+
+
+def _finite(
+    raw: RawGraph, made: Array | CSR, dtype: str, nan: str
+) -> tuple[Array | CSR, tuple[str, ...]]:
+    """Return features without NaN and infinities, or refuse them; and what was changed."""
     notes = []
-    if x.dtype != np.float32:
-        notes.append(f"features cast from {x.dtype} to float32")
+    if dtype != "float32":
+        notes.append(f"features cast from {dtype} to float32")
     values = made.data if isinstance(made, CSR) else made
     assert values is not None
     wrong = np.flatnonzero(~np.isfinite(values))

@@ -23,24 +23,29 @@ def arrival_of(raw: RawGraph, names: tuple[str, ...]) -> Array | None:
         return None
     where = raw.tasks_where or raw.where
     stated = {_class_name(k, names): v for k, v in raw.tasks.items()}
-    lacking = [c for c in names if c not in stated]
-    if lacking:
-        raise TaamctlError(
-            f"{where}: no task is given for the class {lacking[0]!r}",
-            "name the task of every class, once",
-        )
-    strange = [c for c in stated if c not in names]
-    if strange:
-        raise TaamctlError(
-            f"{where}: a task is given for {strange[0]!r}, which no node has as its class",
-            f"there are: {', '.join(names[:10])}",
-        )
+    _require_classes(stated, names, where)
     spellings = [spelled(stated[c]) for c in names]
     numbers = numbers_of(spellings)
     if numbers is not None:
         return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
     order = sorted(set(spellings), key=_natural)
     return np.array([order.index(word) for word in spellings], np.int64)
+
+
+def _require_classes(stated: Mapping[str, object], names: tuple[str, ...], where: str) -> None:
+    """Refuse tasks that are not of every class and of nothing else."""
+    for name in names:
+        if name not in stated:
+            raise TaamctlError(
+                f"{where}: no task is given for the class {name!r}",
+                "name the task of every class, once",
+            )
+    for name in stated:
+        if name not in names:
+            raise TaamctlError(
+                f"{where}: a task is given for {name!r}, which no node has as its class",
+                f"there are: {', '.join(names[:10])}",
+            )
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:

@@ -4,7 +4,7 @@ what it was made from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -50,19 +50,11 @@ def import_graph(
     """
     registry.refuse_taken(PACKAGE, name)
     path = into / f"{name}.h5"
-    if path.exists() and not overwrite:
-        raise TaamctlError(
-            f"{path} is there already", "choose another name, or replace it with --force"
-        )
-    if into.exists() and not into.is_dir():
-        raise TaamctlError(f"--into {into} is a file", "name a folder")
+    _require_free(path, overwrite)
     chosen = ImportOptions(**options)
     kind = kind or importers.guess_format(sources)
     graph = importers.read(name, sources, chosen, kind=kind, tasks=tasks, split=split)
-    files: list[Path] = []
-    for given in sources:
-        files += _files(given) if given.is_dir() else [given]
-    files += [table for table in (tasks, split) if table is not None]
+    files = [*_all_files(sources), *(table for table in (tasks, split) if table is not None)]
     usual = asdict(ImportOptions())
     stated = {key: value for key, value in asdict(chosen).items() if value != usual[key]}
     source = {
@@ -73,6 +65,23 @@ def import_graph(
     }
     _imported.write(path, graph, source, directed)
     return path, graph
+
+
+def _require_free(path: Path, overwrite: bool) -> None:
+    if path.exists() and not overwrite:
+        raise TaamctlError(
+            f"{path} is there already", "choose another name, or replace it with --force"
+        )
+    if path.parent.exists() and not path.parent.is_dir():
+        raise TaamctlError(f"--into {path.parent} is a file", "name a folder")
+
+
+def _all_files(sources: Sequence[Path]) -> Iterator[Path]:
+    for given in sources:
+        if given.is_dir():
+            yield from _files(given)
+        else:
+            yield given
 
 
 def _files(folder: Path) -> list[Path]:

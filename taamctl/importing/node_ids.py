@@ -218,11 +218,11 @@ def refuse_rivals(
         TaamctlError: there is such a column.
     """
     rivals = _not_counting(cell, [name for name in names if _could_name(cell[name])])
-    for looked_at in (slice(SOME), slice(None)):  # a few edges rule out nearly every column
-        ends = ends_of(source[looked_at], target[looked_at], len(cell[taken]))
-        rivals = [name for name in rivals if _holds(cell[name], ends)]
-        if not rivals:
-            return
+    few = ends_of(source[:SOME], target[:SOME], len(cell[taken]))  # rule out nearly every column
+    rivals = [name for name in rivals if _holds(cell[name], few)]
+    if not rivals:
+        return
+    ends = ends_of(source, target, len(cell[taken]))
     found = [name for name in holding(cell, rivals, ends) if not _equal(cell[name], cell[taken])]
     if not found:
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -27,21 +29,15 @@ def read_labels(values: ArrayLike | None, n: int, where: str) -> Labels:
     if values is None:
         return np.full(n, -1, np.int64), (), ("no labels: the graph can be predicted, not learned",)
     raw = plain_labels(values, where)
-    notes: tuple[str, ...] = ()
-    shape = np.shape(values)
-    if len(shape) == 2:
-        kind = (
-            "taken as one per node" if shape[1] == 1 else "that are one-hot taken as class numbers"
-        )
-        notes = (f"labels of shape {shape} {kind}",)
+    notes = _notes_on_shape(np.shape(values))
     if raw.ndim != 1 or len(raw) != n:
         raise TaamctlError(
-            f"{where}: labels of shape {shape} for {n:,} nodes",
+            f"{where}: labels of shape {np.shape(values)} for {n:,} nodes",
             "one label per node; leave it empty where unknown",
         )
     text = [spelled(value) for value in raw.tolist()]
+    stated = [word for word in text if word.lower() not in MISSING]
     known = np.array([word.lower() not in MISSING for word in text], bool)
-    stated = [word for word, is_known in zip(text, known, strict=True) if is_known]
     if stated and numbers_of(stated) is not None:
         return _numbered(text, known, raw, where, notes)
     _refuse_endless(text, stated, where)
@@ -50,6 +46,14 @@ def read_labels(values: ArrayLike | None, n: int, where: str) -> Labels:
     labels = np.full(n, -1, np.int64)
     labels[known] = [index[word] for word in stated]
     return labels, tuple(names), (*notes, *_unlabelled(known))
+
+
+def _notes_on_shape(shape: tuple[int, ...]) -> tuple[str, ...]:
+    """Say how labels of two dimensions are read."""
+    if len(shape) != 2:
+        return ()
+    kind = "taken as one per node" if shape[1] == 1 else "that are one-hot taken as class numbers"
+    return (f"labels of shape {shape} {kind}",)
 
 
 def plain_labels(values: ArrayLike | None, where: str) -> Array:
@@ -87,23 +91,25 @@ def _numbered(
     found = sorted(spellings)
     index = {value: i for i, value in enumerate(found)}
     labels = np.array([index.get(int(value), -1) for value in values], np.int64)
+    notes = (*notes, *_notes_on_numbers(spellings, raw.dtype.kind == "f"))
+    names = tuple(_name_of(value, spellings[value]) for value in found)
+    return labels, names, (*notes, *_unlabelled(labels >= 0))
+
+
+def _notes_on_numbers(spellings: dict[int, set[str]], floats: bool) -> Iterator[str]:
+    """Say what was made of labels that are numbers."""
+    found = sorted(spellings)
     words = set().union(*spellings.values())
-    if raw.dtype.kind == "f" or not all(word.isdigit() for word in words):
-        notes = (*notes, "labels that are whole numbers stored as floats taken as classes")
+    if floats or not all(word.isdigit() for word in words):
+        yield "labels that are whole numbers stored as floats taken as classes"
     if found and found != list(range(len(found))):
-        notes = (
-            *notes,
+        yield (
             f"labels {found[0]}..{found[-1]} renumbered 0..{len(found) - 1}; their names keep the "
-            "numbers",
+            "numbers"
         )
     merged = [sorted(of_one) for of_one in spellings.values() if len(of_one) > 1]
     if merged:
-        notes = (
-            *notes,
-            f"labels spelled differently are one number, so one class: {', '.join(merged[0])}",
-        )
-    names = tuple(_name_of(value, spellings[value]) for value in found)
-    return labels, names, (*notes, *_unlabelled(labels >= 0))
+        yield f"labels spelled differently are one number, so one class: {', '.join(merged[0])}"
 
 
 def _name_of(value: int, words: set[str]) -> str:

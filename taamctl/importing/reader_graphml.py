@@ -4,7 +4,8 @@ any entity or outside reference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -186,32 +187,33 @@ class _Document:
         """Return the nodes' attributes: numbers where their type says so and no cell is empty,
         else text.
         """
-        keys = [
-            k
-            for k, about in self._keys.items()
-            if about.get("for", "all") in ("node", "all") and (k in self._cells or about["default"])
-        ]
-        made: dict[str, Array] = {}
-        for key in [*keys, *(k for k in self._cells if k not in self._keys)]:
+        found: dict[str, Array] = {}
+        for key in self._node_keys():
             about = self._keys.get(key, {})
-            cells = [
-                self._cells.get(key, {}).get(i, about.get("default", ""))
-                for i in range(len(self.ids))
-            ]
             name = about.get("attr.name", key)
-            if name in made:
+            if name in found:
                 raise TaamctlError(
                     f"{self._path}: two attributes of nodes are called {name!r}",
                     "rename one of them",
                 )
-            made[name] = np.array(cells, object)
+            stated = self._cells.get(key, {})
+            default = about.get("default", "")
+            cells = np.array([stated.get(i, default) for i in range(len(self.ids))], object)
             kind = _KINDS.get(about.get("attr.type", ""))
             if kind in (np.int64, np.float64) and all(cells):
-                try:
-                    made[name] = made[name].astype(kind)
-                except (ValueError, OverflowError):  # as text, its reader names row and value
-                    continue
-        return made
+                # what is no number stays text: its reader names row and value
+                with contextlib.suppress(ValueError, OverflowError):
+                    cells = cells.astype(kind)
+            found[name] = cells
+        return found
+
+    def _node_keys(self) -> Iterator[str]:
+        """Yield the keys of attributes that nodes have, declared ones first."""
+        for key, about in self._keys.items():
+            of_nodes = about.get("for", "all") in ("node", "all")
+            if of_nodes and (key in self._cells or about["default"]):
+                yield key
+        yield from (key for key in self._cells if key not in self._keys)
 
     def _need(self, element: str, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:

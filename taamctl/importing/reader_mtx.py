@@ -39,18 +39,13 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     """
     matrices = {path: _matrix(path) for path in paths if _is_matrix(path)}
     tables = [path for path in paths if path not in matrices]
-    for path in tables:
-        if {".mtx", ".mm"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
-            raise TaamctlError(
-                f"{path} is no Matrix Market file: it does not start with %%MatrixMarket",
-                "--format names another format",
-            )
+    _refuse_called_so(tables)
     label_path = _labels_among(matrices)
     labels = None if label_path is None else _dense(matrices.pop(label_path))
     edge_path, feature_path = _which(matrices)
     adjacency = matrices[edge_path].tocoo()
     _require_square(adjacency, edge_path)
-    if len(tables) > 1 or (tables and label_path is not None):
+    if len(tables) + (label_path is not None) > 1:
         raise TaamctlError(
             f"{len(paths)} files are named, expected edges, features, and labels or a node table",
             "leave the others out",
@@ -67,12 +62,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     if feature_path is not None:
         raw = replace(raw, features=matrices[feature_path])
         feature_where = str(feature_path)
-    if np.shape(raw.features)[0] != adjacency.shape[0]:
-        raise TaamctlError(
-            f"{edge_path} joins {adjacency.shape[0]:,} nodes, but {feature_where} has features of "
-            f"{np.shape(raw.features)[0]:,}",
-            "both files come from one graph, nodes in one order",
-        )
+    _require_fit(raw, adjacency, str(edge_path), feature_where)
     stored = adjacency.data != 0
     return replace(
         raw,
@@ -95,6 +85,24 @@ def _labels_among(matrices: dict[Path, sp.spmatrix]) -> Path | None:
         if len(matrices) > 2 and min(matrix.shape) == 1 and not _FEATURES.search(path.name):
             return path
     return None
+
+
+def _refuse_called_so(tables: Sequence[Path]) -> None:
+    for path in tables:
+        if {".mtx", ".mm"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+            raise TaamctlError(
+                f"{path} is no Matrix Market file: it does not start with %%MatrixMarket",
+                "--format names another format",
+            )
+
+
+def _require_fit(raw: RawGraph, adjacency: sp.spmatrix, edges: str, features: str) -> None:
+    if np.shape(raw.features)[0] != adjacency.shape[0]:
+        raise TaamctlError(
+            f"{edges} joins {adjacency.shape[0]:,} nodes, but {features} has features of "
+            f"{np.shape(raw.features)[0]:,}",
+            "both files come from one graph, nodes in one order",
+        )
 
 
 def _require_square(adjacency: sp.spmatrix, path: Path) -> None:

@@ -47,12 +47,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         arrays: dict[str, Array] = {key: _array(archive, key, where) for key in archive.files}
     names = tuple(str(n) for n in arrays.pop("class_names", np.zeros(0)).ravel().tolist())
     unlabelled = arrays.pop("unlabelled_idx", None)
-    for prefix in ("adj", "attr"):
-        if any(f"{prefix}_{part}" in arrays for part in _PARTS):
-            _require(arrays, prefix, where)
-            with reading(where):
-                data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in _PARTS)
-                check_rows(indptr, indices, data, shape, where, prefix)
+    _check_matrices(arrays, where)
     ends: tuple[Array, Array] | None = None
     nodes: int | None = None
     if "adj_data" in arrays:
@@ -69,6 +64,16 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             labels[unlabelled] = -1
         raw = replace(raw, labels=labels)
     return raw
+
+
+def _check_matrices(arrays: dict[str, Array], where: str) -> None:
+    """Refuse a sparse matrix of the benchmark's keys that is not whole or contradicts itself."""
+    for prefix in ("adj", "attr"):
+        if any(f"{prefix}_{part}" in arrays for part in _PARTS):
+            _require(arrays, prefix, where)
+            with reading(where):
+                data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in _PARTS)
+                check_rows(indptr, indices, data, shape, where, prefix)
 
 
 def _join_features(arrays: dict[str, Array], where: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -66,18 +66,22 @@ def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
     taken = {*ignored, *spelled, *found.values()}
     for kind, words in USUAL.items():
         if kind not in found:
-            found[kind] = guess([n for n in names if n not in taken], words)
+            found[kind] = guess(_without(names, taken), words)
             taken.add(found[kind])
     masks: dict[str, str] = {}
     if not found["part"]:
-        free = [name for name in names if name not in taken]
+        free = _without(names, taken)
         masks = {MASKS[plain(name)]: name for name in free if plain(name) in MASKS}
     used = {*found.values(), *masks.values(), *ignored}
     if options.features:
-        features = tuple(n for n in chosen_features if n not in used)
+        features = _without(chosen_features, used)
     else:
-        features = tuple(n for n in names if n not in used and not UNNAMED.fullmatch(n))
-    return Roles(**found, masks=masks, features=features, ignored=ignored)
+        features = [name for name in _without(names, used) if not UNNAMED.fullmatch(name)]
+    return Roles(**found, masks=masks, features=tuple(features), ignored=ignored)
+
+
+def _without(names: Sequence[str], taken: Collection[str]) -> list[str]:
+    return [name for name in names if name not in taken]
 
 
 def _by_option(

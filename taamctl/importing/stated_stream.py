@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
@@ -48,14 +50,7 @@ def tasks_of_table(table: Table) -> dict[str, str]:
     Raises:
         TaamctlError: fewer than two columns, or a class with two tasks.
     """
-    names = list(table.columns)
-    if len(names) < 2:
-        raise TaamctlError(
-            f"{table.where} has one column, expected class and task",
-            "or name what stands between them with --delimiter",
-        )
-    of_class = guess(names, LABEL) or names[0]
-    of_task = guess(names, TASK) or next(n for n in names if n != of_class)
+    of_class, of_task = _two_columns(table, LABEL, TASK, "class and task")
     return tasks_of_nodes(table.columns[of_class], table.columns[of_task], table.where, of_task)
 
 
@@ -66,14 +61,7 @@ def parts_of_table(table: Table, node_id: Array | None, n: int) -> Array:
     Raises:
         TaamctlError: fewer than two columns, an unknown id, a node with two parts.
     """
-    names = list(table.columns)
-    if len(names) < 2:
-        raise TaamctlError(
-            f"{table.where} has one column, expected id and part",
-            "or name what stands between them with --delimiter",
-        )
-    of_id = guess(names, ID) or names[0]
-    of_part = guess(names, PART) or next(name for name in names if name != of_id)
+    of_id, of_part = _two_columns(table, ID, PART, "id and part")
     ids = range(n) if node_id is None else np.asarray(node_id).tolist()
     row_of = {str(value).strip(): i for i, value in enumerate(ids)}
     out: list[str] = [""] * n
@@ -98,6 +86,20 @@ def parts_of_table(table: Table, node_id: Array | None, n: int) -> Array:
             f"{table.where} gives no node a part", f"a part is one of {', '.join(PARTS)}"
         )
     return np.array(out, object)
+
+
+def _two_columns(
+    table: Table, first: Sequence[str], second: Sequence[str], what: str
+) -> tuple[str, str]:
+    """Return two columns by their usual names, else in their order."""
+    names = list(table.columns)
+    if len(names) < 2:
+        raise TaamctlError(
+            f"{table.where} has one column, expected {what}",
+            "or name what stands between them with --delimiter",
+        )
+    of_first = guess(names, first) or names[0]
+    return of_first, guess(names, second) or next(name for name in names if name != of_first)
 
 
 def _part_word(word: object, where: str, row: int) -> str:

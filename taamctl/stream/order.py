@@ -46,7 +46,7 @@ def build_stream(
     """
     counts = np.bincount(labels[labels >= 0], minlength=len(class_names))
     small = np.flatnonzero(counts < params.min_class_size).tolist()
-    if small and params.small_class == "refuse":
+    if params.small_class == "refuse":
         _refuse_small(small, counts, class_names, params)
     usable = np.flatnonzero(counts >= params.min_class_size).tolist()
     if params.tasks == "as_given" and given.arrival is not None:
@@ -68,19 +68,23 @@ def build_stream(
         )
     reasons = dict.fromkeys(small, f"fewer than {params.min_class_size} nodes")
     reasons |= dict.fromkeys(ordered[len(kept) :], "leftover class (odd_class: drop)")
-    bounds = pairwise(accumulate((len(task) for task in tasks), initial=0))
-    stream = TaskStream(
-        tuple(Task(i, low, high) for i, (low, high) in enumerate(bounds)),
-        tuple(kept),
-        tuple(class_names[c] for c in kept),
-    )
+    names = tuple(class_names[c] for c in kept)
+    stream = TaskStream(_tasks_of([len(task) for task in tasks]), tuple(kept), names)
     dropped = (Dropped(c, class_names[c], int(counts[c]), why) for c, why in reasons.items())
     return stream, tuple(dropped)
+
+
+def _tasks_of(sizes: list[int]) -> tuple[Task, ...]:
+    """Return tasks of so many classes each, one after the other."""
+    bounds = pairwise(accumulate(sizes, initial=0))
+    return tuple(Task(i, low, high) for i, (low, high) in enumerate(bounds))
 
 
 def _refuse_small(
     small: list[int], counts: Array, class_names: tuple[str, ...], params: SplitParams
 ) -> None:
+    if not small:
+        return
     names = ", ".join(f"{class_names[c]} ({counts[c]})" for c in small)
     raise TaamctlError(
         f"classes with fewer than {params.min_class_size} nodes: {names}",
