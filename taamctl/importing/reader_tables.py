@@ -174,20 +174,24 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
     table = read_table(path, options.delimiter, has_header)
     names = list(table.columns)
     source, target = _names_of_ends(table, options, str(path))
-    left = [n for n in names if n not in (source, target)]
+    left = [name for name in names if name not in (source, target)]
     notes: tuple[str, ...] = ()
     if left:
         more = ", ..." * (len(left) > 10)
         notes = (f"{path}: columns of the edges not read: {', '.join(left[:10])}{more}",)
     for name in (source, target):
-        column = table.columns[name]
-        if column.ndim != 1 or column.dtype.kind not in "iufOUS":
-            raise TaamctlError(
-                f"{path}: {name!r} holds {'lists' if column.ndim > 1 else column.dtype}, expected "
-                "whole numbers or text",
-                "an end of an edge is one number or name; save the column so",
-            )
+        _require_numbers_or_text(table.columns[name], name, path)
     return table.columns[source], table.columns[target], notes
+
+
+def _require_numbers_or_text(column: Array, name: str, path: Path) -> None:
+    if column.ndim == 1 and column.dtype.kind in "iufOUS":
+        return
+    what = "lists" if column.ndim > 1 else column.dtype
+    raise TaamctlError(
+        f"{path}: {name!r} holds {what}, expected whole numbers or text",
+        "an end of an edge is one number or name; save the column so",
+    )
 
 
 def _names_of_ends(table: Table, options: ImportOptions, where: str) -> tuple[str, str]:

@@ -243,7 +243,7 @@ LONG_FUNCTIONS: dict[str, int] = {
 
 
 # What the whole house may have at most. A number here may fall and never rise.
-MOST = {"lines": 99_999, "Any": 999, "conditional expressions per 1,000 lines": 99.0}
+MOST = {"lines": 34_200, "Any": 102, "conditional expressions per 1,000 lines": 11.6}
 COMPLEX = 12  # radon's count, at most
 TOO_COMPLEX: dict[str, int] = {}
 
