@@ -12,9 +12,9 @@ from timing import best
 
 from taamctl.core.errors import TaamctlError
 from taamctl.graph.canonical import adjacency_from_edges, symmetrise
-from taamctl.learning import graph
 from taamctl.learning.kernels import condense
 from taamctl.models.backbones import HIDDEN
+from taamctl.propagation import group_graph
 from taamctl.propagation.backends import BACKENDS
 from taamctl.propagation.operator import Operator, build
 
@@ -80,7 +80,7 @@ def prompting(
     """Time a forward and backward pass of a prompt before two hops: propagating N x P weights,
     or N x F prompted features.
     """
-    spread = graph.Propagation(random_operator(nodes, edges).scipy(), 2, torch.device("cpu"))
+    spread = group_graph.Propagation(random_operator(nodes, edges).scipy(), 2, torch.device("cpu"))
     x, w1, outer = (
         torch.rand(nodes, features),
         torch.randn(HIDDEN, features),

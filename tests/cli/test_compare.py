@@ -52,7 +52,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, support: ModuleType) -> tuple
 
 def _result(folder: Path, support: ModuleType) -> Any:
     return support.strict_json(
-        (folder / "outputs/compare/comparison.json").read_text(encoding="utf-8")
+        (folder / "outputs/compare/compare.json").read_text(encoding="utf-8")
     )
 
 
@@ -118,12 +118,10 @@ def test_the_files_agree_with_the_evaluations(made: tuple[Path, Any], support: M
         assert row["aa"] == pytest.approx(np.mean(scores[row["method"]]))
         assert row["aa_low"] < row["aa"] < row["aa_high"]
     table = list(
-        csv.DictReader(
-            (outputs / "compare/comparison.csv").read_text(encoding="utf-8").splitlines()
-        )
+        csv.DictReader((outputs / "compare/compare.csv").read_text(encoding="utf-8").splitlines())
     )
     assert [float(r["aa"]) for r in table] == [r["aa"] for r in result["datasets"][0]["methods"]]
-    page = (outputs / "compare/comparison.md").read_text(encoding="utf-8")
+    page = (outputs / "compare/compare.md").read_text(encoding="utf-8")
     assert all(f"- {condition}" in page for condition in result["conditions"])
     assert not support.temporaries(outputs)
 
@@ -135,7 +133,7 @@ def test_a_second_call_recomputes_nothing_and_a_wider_one_only_what_is_new(
     before = support.artefacts(folder / "outputs")
     again = support.taamctl(folder, *_call(support, *GRID, "--json"))
     assert again.code == 0
-    assert again.out == (folder / "outputs/compare/comparison.json").read_text(encoding="utf-8")
+    assert again.out == (folder / "outputs/compare/compare.json").read_text(encoding="utf-8")
     assert not re.search(r"^(split|precompute|train|infer|eval) .*: wrote", again.err, re.MULTILINE)
     assert again.err.count(": reused outputs/compare/order-") == 2 * (2 + 2 * 3)
     assert support.artefacts(folder / "outputs") == before
@@ -176,7 +174,7 @@ def test_an_interrupted_comparison_goes_on(
             break
     stopped = support.finish(running)
     assert stopped.code == 130, stopped.err
-    assert not (tmp_path / "outputs/compare/comparison.json").exists()
+    assert not (tmp_path / "outputs/compare/compare.json").exists()
 
     done = support.taamctl(tmp_path, *_call(support, *GRID))
     assert done.code == 0

@@ -13,7 +13,6 @@ from torch.nn import functional
 from taamctl.core import registry
 from taamctl.core.progress import SILENT
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
-from taamctl.learning import graph
 from taamctl.learning.contract import replay_buffer
 from taamctl.learning.families.penalty import Accumulator
 from taamctl.learning.kernels import condense, grace
@@ -22,6 +21,7 @@ from taamctl.models.backbones import FrozenBackbone
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
 from taamctl.params.train_params import TrainParams
+from taamctl.propagation import group_graph
 
 F, N = 12, 30
 INFO = StreamInfo(F, ((0, 2), (2, 4), (4, 6)))
@@ -42,7 +42,7 @@ def task(k: int = 0, n: int = N, seed: int = 0, loners: int = 3) -> TaskData:
     a = a.tocsr()
     a.sort_indices()
     x = sp.csr_matrix((rng.random((n, F)) < 0.4) * rng.random((n, F)), dtype=np.float32)
-    h = graph.propagate_rows(a, torch.from_numpy(x.toarray()), 2)
+    h = group_graph.propagate_rows(a, torch.from_numpy(x.toarray()), 2)
     y = torch.from_numpy(rng.integers(2 * k, 2 * k + 2, n))
     y[:2] = torch.tensor([2 * k, 2 * k + 1])
     extras = {
@@ -62,7 +62,7 @@ def task(k: int = 0, n: int = N, seed: int = 0, loners: int = 3) -> TaskData:
 
 
 def dense_x(data: TaskData) -> torch.Tensor:
-    return graph.raw_rows(data.extras, torch.arange(len(data.y)), F)
+    return group_graph.raw_rows(data.extras, torch.arange(len(data.y)), F)
 
 
 def make(name: str, train: TrainParams = TRAIN, **changes: Any) -> Any:
@@ -181,7 +181,7 @@ def test_pdgnns_with_every_row_kept_replays_all_of_h() -> None:
 
 def test_pdgnns_coverage_counts_nodes_within_two_hops() -> None:
     data = task()
-    reach = (np.linalg.matrix_power(graph.adjacency(data.extras).toarray(), 2) > 0).sum(1)
+    reach = (np.linalg.matrix_power(group_graph.adjacency(data.extras).toarray(), 2) > 0).sum(1)
     assert make("pdgnns", sampler="coverage")._coverage(data).tolist() == reach.tolist()
 
 
@@ -406,7 +406,7 @@ def test_twp_attention_is_a_softmax_over_incoming_edges() -> None:
     data, method = task(), make("twp")
     method.seen = 2
     e = method.attention(data)
-    receiver, sender = graph.in_edges(data.extras)
+    receiver, sender = group_graph.in_edges(data.extras)
     z = method.net.logits(data.h, 6)
     for v in (0, 5, N - 1):
         at = np.flatnonzero(receiver == v)
@@ -507,12 +507,12 @@ def test_contrastive_loss_closed_form_chunks_and_definition() -> None:
 def test_a_pair_stored_twice_adds_to_its_weight_and_the_stored_arrays_stay() -> None:
     extras = {"indptr": np.array([0, 3, 4]), "indices": np.array([0, 1, 0, 1], np.int32)}
     before = {k: v.copy() for k, v in extras.items()}
-    assert graph.adjacency(extras).toarray().tolist() == [[2, 1], [0, 1]]
+    assert group_graph.adjacency(extras).toarray().tolist() == [[2, 1], [0, 1]]
     assert all(np.array_equal(extras[k], before[k]) for k in extras)
 
 
 def test_dropped_edges_spare_self_loops() -> None:
-    edges = graph.adjacency(task(n=80).extras)
+    edges = group_graph.adjacency(task(n=80).extras)
     kept = grace.drop_edges(edges, 0.5, torch.Generator().manual_seed(0))
     assert (kept.diagonal() == edges.diagonal()).all()
     others = edges.nnz - 80
@@ -527,7 +527,7 @@ def test_pretraining_lowers_the_contrastive_loss() -> None:
         start,
         data.h,
         dense_x(data),
-        graph.adjacency(data.extras),
+        group_graph.adjacency(data.extras),
         2,
         epochs=30,
         generator=torch.Generator().manual_seed(0),
@@ -537,7 +537,7 @@ def test_pretraining_lowers_the_contrastive_loss() -> None:
         start,
         data.h,
         dense_x(data),
-        graph.adjacency(data.extras),
+        group_graph.adjacency(data.extras),
         2,
         epochs=30,
         generator=torch.Generator().manual_seed(0),
@@ -567,15 +567,15 @@ def test_a_prompt_before_propagation_equals_propagating_prompted_features(
             @ prompt["prompt/tokens"]
         )
     if position == "pre":
-        prompted = graph.propagate_rows(graph.adjacency(data.extras), prompted, 2)
+        prompted = group_graph.propagate_rows(group_graph.adjacency(data.extras), prompted, 2)
     assert torch.allclose(made, prompted @ method._backbone.w1.T, atol=1e-4)
 
 
 def test_propagation_is_differentiable_on_a_directed_graph() -> None:
-    s = graph.normalised(sp.csr_matrix(np.array([[1.0, 1, 0], [0, 1, 1], [0, 0, 1]])))
+    s = group_graph.normalised(sp.csr_matrix(np.array([[1.0, 1, 0], [0, 1, 1], [0, 0, 1]])))
     z = torch.randn((3, 2), generator=torch.Generator().manual_seed(0)).requires_grad_()
     dense = torch.from_numpy(s.toarray()).float()
-    made = graph.Propagation(s, 2, torch.device("cpu"))(z)
+    made = group_graph.Propagation(s, 2, torch.device("cpu"))(z)
     assert torch.allclose(made, dense @ dense @ z, atol=1e-6)
     (grad,) = torch.autograd.grad((made**2).sum(), [z])
     (wanted,) = torch.autograd.grad(((dense @ dense @ z) ** 2).sum(), [z])
