@@ -1,5 +1,5 @@
 """The protocol lens: query units, routers and protocols for trained methods, in one pass over
-cached features -> routing_lens.json.
+cached features -> lens.json.
 
 Everything is at the end of the stream. Under the grouped protocol every query graph holds one
 task's nodes; under the mixed one all tasks' nodes of a part are one induced graph, edges between
@@ -41,7 +41,7 @@ CODE = (
 )
 NEEDS = ("x", "edges")
 PARTS = ("val", "test")
-FILE = "routing_lens.json"
+FILE = "lens.json"
 
 
 @dataclass
