@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -22,8 +23,7 @@ def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[
     The system frees it when the process dies, however it dies.
 
     Args:
-        path: the artefact; the lock lies beside it as `.<name>.lock`, who holds it as
-            `.<name>.lock.owner`.
+        path: the artefact; the lock lies beside it as `.<name>.lock`, and says who holds it.
         wait: False to give up at once where another process holds it.
         tell: receives one line when this process has to wait.
 
@@ -34,14 +34,13 @@ def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[
     from filelock import FileLock, Timeout
 
     file = path.parent / f".{path.name}.lock"
-    owner = path.parent / f".{path.name}.lock.owner"
     lock = FileLock(file, poll_interval=POLL)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            holder = _holder(owner)
+            holder = _holder(file)
             if not wait:
                 raise TaamctlError(
                     f"{path} is being written by {holder}",
@@ -49,21 +48,27 @@ def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[
                 ) from None
             tell(f"{path} is being written by {holder}; waiting")
             lock.acquire()
-        who = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
-        owner.write_text(json.dumps(who), encoding="utf-8")
+        _sign(file)
     except OSError as error:
         lock.release()
         raise explain_os_error(error, path) from None
     try:
         yield
     finally:
-        owner.unlink(missing_ok=True)
         lock.release()
 
 
-def _holder(owner: Path) -> str:
+def _sign(file: Path) -> None:
+    """Write into a lock who holds it, for the message that others get."""
+    who = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
+    # A system that locks what is in a file, not the file, does not let us write.
+    with contextlib.suppress(PermissionError):
+        file.write_text(json.dumps(who), encoding="utf-8")
+
+
+def _holder(file: Path) -> str:
     try:
-        who = json.loads(owner.read_text(encoding="utf-8"))
+        who = json.loads(file.read_text(encoding="utf-8"))
         since = time.strftime("%H:%M:%S", time.localtime(who["since"]))
         return f"process {who['pid']} on {who['host']} since {since}"
     except (OSError, ValueError, KeyError):
