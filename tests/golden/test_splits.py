@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from taamctl.stream.task_split import Facts, make_split
 
 from taamctl.core import registry
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
 from taamctl.params.split_params import SplitParams
 from taamctl.stream.node_parts import split_class
+from taamctl.stream.task_split import Facts, make_split
 
 CLASS_SIZES = {
     "citeseer": [264, 590, 668, 701, 596, 508],

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from taamctl.stream.task_split import Facts, make_split
 
 from taamctl.core.row_codes import row_codes
 from taamctl.core.types import CSR, Given, NodeGraph
@@ -13,6 +12,7 @@ from taamctl.doctor import advice, graph_stats
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
 from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs
+from taamctl.stream.task_split import Facts, make_split
 
 PARAMS = SplitParams(
     node_order="file",

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
-from taamctl.stream.task_split import Facts, Split, make_split
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph
@@ -17,6 +16,7 @@ from taamctl.params.split_params import SplitParams
 from taamctl.stream.induce import account, induce, induce_mixed
 from taamctl.stream.node_parts import group_nodes, split_class
 from taamctl.stream.order import build_stream
+from taamctl.stream.task_split import Facts, Split, make_split
 
 PARAMS = SplitParams(
     node_order="file",
