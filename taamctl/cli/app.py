@@ -87,6 +87,7 @@ def entry() -> None:
     if code == exit_codes.INTERRUPTED:
         end_bars()
         say("interrupted; finished tasks are kept, run the same command again to go on")
+    exit_codes.drop_unread_messages()
     sys.exit(code)
 
 

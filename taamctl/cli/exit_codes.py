@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 
 from taamctl.cli.console import show_error
 from taamctl.cli.progress_bars import end_bars
@@ -60,8 +61,14 @@ def is_broken_pipe(error: BaseException | None) -> bool:
 
 
 def drop_output() -> int:
-    """Send what is still buffered for stdout nowhere: whoever read it is gone, or the disk is
-    full.
-    """
+    """Send what is buffered for stdout nowhere: its reader is gone, or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0
+
+
+def drop_unread_messages() -> None:
+    """Send messages that nobody reads any more nowhere: Python would end with a code of its own."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -48,7 +48,6 @@ def command(
 
 def show(paths: list[Path], decimals: int, as_json: bool) -> None:
     """Print the lens rows on stdout, as a table or as JSON."""
-
     import msgspec
 
     from taamctl.report import lens_table
