@@ -95,30 +95,10 @@ def from_scipy(matrix: sp.spmatrix, *, binary: bool = False) -> CSR:
     return made if binary else replace(made, data=m.data.astype(np.float32))
 
 
-def transpose(matrix: CSR) -> CSR:
-    """Return the transpose of a binary matrix, rows sorted."""
-    return _binary(to_scipy(matrix, np.int8).T.tocsr())  # which sorts
-
-
 def symmetrise(adjacency: CSR) -> CSR:
     """Return the union of a binary adjacency and its transpose."""
     m = to_scipy(adjacency, np.int8)
     return _binary(m.maximum(m.T.tocsr()))  # of two canonical matrices, so canonical
-
-
-def permute_nodes(graph: NodeGraph, order: Array) -> NodeGraph:
-    """Return `graph` with node i being the old node `order[i]`."""
-    m = to_scipy(graph.adjacency, np.int8)[order][:, order]
-    x = graph.features
-    given = {name: getattr(graph.given, name) for name in ("part", "time", "node_id")}
-    moved = {name: values[order] for name, values in given.items() if values is not None}
-    return replace(
-        graph,
-        adjacency=from_scipy(m, binary=True),
-        features=x[order] if isinstance(x, np.ndarray) else from_scipy(to_scipy(x)[order]),
-        labels=graph.labels[order],
-        given=replace(graph.given, **moved),
-    )
 
 
 def reader_order(adjacency: CSR) -> Array:
@@ -129,7 +109,8 @@ def reader_order(adjacency: CSR) -> Array:
     """
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    return np.asarray(reverse_cuthill_mckee(to_scipy(transpose(adjacency), np.int8)), np.int64)
+    # SciPy joins a matrix with its transpose first: which of the two it gets makes no difference.
+    return np.asarray(reverse_cuthill_mckee(to_scipy(adjacency, np.int8)), np.int64)
 
 
 class FeatureHash:

@@ -14,7 +14,7 @@ from taamctl.learning.contract.method import Facts
 from taamctl.learning.contract.replay_buffer import per_class, pick_random
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
-from taamctl.propagation import group_graph as graph
+from taamctl.propagation import group_graph
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Method(ReplayMethod):
             return None
         if self.params.sampler == "degree":
             return data.deg
-        edges = graph.adjacency(data.extras) > 0
+        edges = group_graph.adjacency(data.extras) > 0
         reach = edges
         for _ in range(self.info.hops - 1):
             reach = (reach.astype(np.float32) @ edges.astype(np.float32)) > 0

@@ -158,7 +158,8 @@ def weighted_loss(
         weight: the head folded into W2, [C, 256]. bias: [C].
         spread: maps a function over blocks.
     """
-    loss: torch.Tensor = _Sweep.apply(inputs, targets, spread, weight, bias, *(terms or ()))  # type: ignore[no-untyped-call]
+    given = (inputs, targets, spread, weight, bias, *(terms or ()))
+    loss: torch.Tensor = _Sweep.apply(*given)  # type: ignore[no-untyped-call]
     return loss
 
 

@@ -11,8 +11,7 @@ from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.split_params import SplitParams
 from taamctl.pipeline import split_account, walk
-from taamctl.report import comparison as report
-from taamctl.report import comparison_text
+from taamctl.report import comparison, comparison_text
 from taamctl.report.comparison import Cell
 from taamctl.report.report_rows import run_row
 from taamctl.runtime.job import Context
@@ -92,7 +91,7 @@ def run(context: Context, cells: Cells, scope: str | None) -> Path:
     }
     product = " x ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items())
     context.tell(f"compare: {len(cells) * len(walk.runs(context))} runs: {product}, below {folder}")
-    note = report.too_few(len(cells), len(section.methods), len(section.seeds))
+    note = comparison.too_few(len(cells), len(section.methods), len(section.seeds))
     if note:
         context.tell(f"note: {note}")
     if len(splits) > 1:
@@ -105,7 +104,7 @@ def run(context: Context, cells: Cells, scope: str | None) -> Path:
         for cell, own in cells
         for which in walk.runs(own)
     ]
-    result = report.compared(found, scope)
+    result = comparison.compared(found, scope)
     with writing(folder / "compare.json", wait=context.wait, tell=context.tell):
         path = comparison_text.write(folder, result, context.params.section(ReportParams).decimals)
     context.tell(f"compare: wrote {path}, compare.md and compare.csv")

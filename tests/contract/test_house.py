@@ -243,9 +243,8 @@ LONG_FUNCTIONS: dict[str, int] = {
 
 
 # What the whole house may have at most. A number here may fall and never rise.
-MOST = {"lines": 34_200, "Any": 102, "conditional expressions per 1,000 lines": 11.6}
+MOST = {"lines": 34_181, "Any": 102, "conditional expressions per 1,000 lines": 11.6}
 COMPLEX = 12  # radon's count, at most
-TOO_COMPLEX: dict[str, int] = {}
 
 
 def complexity(node: ast.AST) -> int:
@@ -266,12 +265,10 @@ def complexity(node: ast.AST) -> int:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_function_decides_too_much(path: Path) -> None:
-    name = path.relative_to(ROOT).as_posix()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
             found = 1 + sum(complexity(child) for child in node.body)
-            most = TOO_COMPLEX.get(f"{name}:{node.name}", COMPLEX)
-            assert found <= most, f"{node.name} has complexity {found}"
+            assert found <= COMPLEX, f"{node.name} has complexity {found}"
 
 
 def test_the_house_does_not_grow_dense() -> None:

@@ -11,16 +11,32 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from taamctl.core import registry
-from taamctl.core.types import CSR, NodeGraph, QueryGraph, StreamInfo, Task, TaskData
+from taamctl.core.types import CSR, Array, NodeGraph, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.evaluation import matrix
 from taamctl.features import group_features
-from taamctl.graph.canonical import adjacency_from_edges, permute_nodes, to_scipy
+from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 from taamctl.learning.routing.queries import predict_stream
 from taamctl.learning.routing.task_id import given as true_ids
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import TrainParams
 from taamctl.stream.task_split import Facts, Split, make_split
+
+
+def permute_nodes(graph: NodeGraph, order: Array) -> NodeGraph:
+    """Return `graph` with node i being the old node `order[i]`."""
+    m = to_scipy(graph.adjacency, np.int8)[order][:, order]
+    x = graph.features
+    given = {name: getattr(graph.given, name) for name in ("part", "time", "node_id")}
+    moved = {name: values[order] for name, values in given.items() if values is not None}
+    return dataclasses.replace(
+        graph,
+        adjacency=from_scipy(m, binary=True),
+        features=x[order] if isinstance(x, np.ndarray) else from_scipy(to_scipy(x)[order]),
+        labels=graph.labels[order],
+        given=dataclasses.replace(graph.given, **moved),
+    )
+
 
 SPLIT = SplitParams(
     node_order="file",

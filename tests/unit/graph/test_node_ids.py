@@ -16,7 +16,7 @@ import torch
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.graph.canonical import to_scipy
-from taamctl.importing import edge_ends, importers
+from taamctl.importing import edge_ends, importers, reader_tables
 from taamctl.importing.options import ImportOptions
 
 N = 40
@@ -704,3 +704,10 @@ def test_a_list_column_and_a_column_of_one_name_are_named(tmp_path: Path) -> Non
     pq.write_table(pa.table({"source": ["a"], "target": ["b"]}), tmp_path / "edges.parquet")
     with pytest.raises(TaamctlError, match=r"two features are called 'emb\[0\]'"):
         read([tmp_path / "nodes.parquet", tmp_path / "edges.parquet"])
+
+
+def test_an_end_that_is_not_a_number_is_named_with_its_row() -> None:
+    whole = np.array([0.0, 1.0])
+    broken = np.array([1.0, np.nan])  # as an empty cell of a Parquet column of floats reads
+    with pytest.raises(TaamctlError, match=r"edges.parquet: edge 1 is .*an end is missing"):
+        reader_tables.ends(whole, broken, "edges.parquet", have_ids=True)
