@@ -6,26 +6,21 @@ from __future__ import annotations
 
 import msgspec
 
-from taamctl.core.plain_values import canonical
 from taamctl.evaluation import summary
 from taamctl.params.eval_params import EvalParams
-from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
+from taamctl.runtime import stage_jobs
+from taamctl.runtime.execute import execute
+from taamctl.runtime.job import Context, Outcome
+from taamctl.runtime.stage_jobs import Which
 from taamctl.store import artefacts, atomic_files
-
-CODE = (*BASE, "evaluation", "stages/eval.py")
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     """Evaluate one (data set, method, seed)."""
     params = context.params.section(EvalParams)
-    layout = context.layout
-    split = (layout.file("split", dataset), layout.command("split", dataset))
-    infer = (
-        layout.file("infer", dataset, method, seed),
-        layout.command("infer", dataset, method, seed),
-    )
-    outputs = layout.files("eval", dataset, method, seed)
-    label = f"{dataset}/{method}/seed-{seed}"
+    job = stage_jobs.evaluation(context, Which(dataset, method, seed))
+    split, infer = job.inputs
+    outputs = job.outputs
 
     def compute() -> None:
         with (
@@ -50,5 +45,4 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
         atomic_files.write_text(outputs[2], summary.curve_table(result))
         atomic_files.write_text(outputs[3], summary.decision_table(result))
 
-    job = Job("eval", label, canonical(params), (split, infer), outputs, CODE, {"eval": params})
     return execute(context, job, compute)

@@ -5,38 +5,25 @@ from __future__ import annotations
 import json
 
 from taamctl.core import registry
-from taamctl.core.plain_values import canonical
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
 from taamctl.learning.routing.queries import infer_part
 from taamctl.learning.routing.task_id import profiles
 from taamctl.params.sections import recorded
 from taamctl.params.train_params import InferParams, TrainParams
-from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
+from taamctl.runtime import stage_jobs
+from taamctl.runtime.execute import execute
+from taamctl.runtime.job import Context, Outcome
+from taamctl.runtime.stage_jobs import Which
 from taamctl.store import artefact_writer, artefacts, model_store
+from taamctl.store.checkpoints import State
 from taamctl.store.feature_store import FeatureStore
-
-CODE = (*BASE, "graph", "propagation", "learning", "models", "stages/infer.py")
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     """Infer task IDs and predict val and test parts with one trained method."""
     params = context.params.section(InferParams)
-    layout = context.layout
-    run = (dataset, method, seed)
-    job = Job(
-        "infer",
-        f"{dataset}/{method}/seed-{seed}",
-        canonical(params),
-        (
-            (layout.file("precompute", dataset), layout.command("precompute", dataset)),
-            (layout.file("train", *run), layout.command("train", *run)),
-        ),
-        (layout.file("infer", *run),),
-        (*CODE, f"methods/{method}.py"),
-        {"infer": params},
-        flushes=True,
-    )
+    job = stage_jobs.infer(context, Which(dataset, method, seed))
     features_at, trained_at = job.inputs
 
     def compute() -> None:
@@ -44,9 +31,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             FeatureStore(*features_at) as features,
             artefacts.Artefact(trained_at[0], "train", trained_at[1]) as trained,
         ):
-            learner = _untrained(method, features, trained, trained_at[1])
-            shared, states = model_store.read(trained)
-            learner.load(shared, states)
+            learner, states = trained_again(method, features, trained, trained_at[1])
             routed = params.routed(learner.facts.routing)
             prototypes = features.means("train")
             arrays: dict[str, object] = {
@@ -85,11 +70,11 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     return execute(context, job, compute)
 
 
-def _untrained(
+def trained_again(
     method: str, features: FeatureStore, trained: artefacts.Artefact, made_by: str
-) -> Method:
-    """Return a new object of a trained method. It predicts on the CPU, always: the same
-    predictions on every machine, and cheap beside training.
+) -> tuple[Method, list[State]]:
+    """Return a trained method as it was after the last task, and its states. It predicts on the
+    CPU, always: the same predictions on every machine, and cheap beside training.
     """
     module = registry.load("taamctl.methods", method)
     made = trained.params
@@ -98,4 +83,6 @@ def _untrained(
     cpu = devices.resolve("cpu")
     devices.pin(cpu, train.threads)
     learner: Method = module.Method(own, features.info, train, made["seed"], cpu)
-    return learner
+    shared, states = model_store.read(trained)
+    learner.load(shared, states)
+    return learner, states

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from taamctl.core.data_set import DataSet, data_set
-from taamctl.core.plain_values import Plain, canonical
+from taamctl.core.plain_values import Plain
 from taamctl.features import all_groups
 from taamctl.features.feature_source import rows_of
 from taamctl.features.split_parts import Parts
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import check_backend
-from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
+from taamctl.runtime import stage_jobs
+from taamctl.runtime.execute import execute
+from taamctl.runtime.job import Context, Outcome
 from taamctl.store.artefact_writer import Writer, create
 from taamctl.store.artefacts import Artefact
-
-CODE = (*BASE, "graph", "propagation", "features", "datasets/_meta.py", "stages/precompute.py")
 
 
 def run(
@@ -36,19 +36,9 @@ def run(
     check_backend(params.backend)
     norm = params.resolved_norm(source.meta.feature_norm)
     own = context.params.plugin("datasets", source.name, source.meta.params)
-    split_at = context.layout.file("split", source.name)
-    made_by = context.layout.command("split", source.name)
-    output = context.layout.file("precompute", source.name)
-    job = Job(
-        "precompute",
-        source.name,
-        params={**canonical(params), "feature_norm": norm},
-        inputs=((split_at, made_by),),
-        outputs=(output,),
-        code=(*CODE, f"datasets/{source.name}.py"),
-        asked={"precompute": params},
-        flushes=True,
-    )
+    job = stage_jobs.precompute(context, source)
+    ((split_at, made_by),) = job.inputs
+    output = job.outputs[0]
 
     def compute() -> dict[str, Plain]:
         facts = ready()

@@ -11,15 +11,18 @@ from taamctl.core.plain_values import canonical
 from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
 from taamctl.report import collect, contents, page
-from taamctl.runtime.job import Context, Job, Outcome, execute
+from taamctl.runtime.execute import execute
+from taamctl.runtime.job import Context, Job, Outcome
 from taamctl.runtime.layout import Layout
 
-CODE = ("core", "params", "runtime", "store", "evaluation", "report", "stages/report.py")
 
+def plan(
+    context: Context, also: Sequence[Path] = (), *, everything: bool = False
+) -> tuple[contents.Sources, Job]:
+    """Return what a report is made from, and what it makes.
 
-def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False) -> Outcome:
-    """Report the evaluations that the `run` section names, or everything, in the outputs folder
-    and further ones.
+    Raises:
+        TaamctlError: there is nothing to report.
     """
     params = context.params.section(ReportParams)
     wanted = context.params.section(RunParams)
@@ -32,8 +35,6 @@ def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False
             context.tell(f"note: no evaluation of {missing}; it is not in the report")
     verdicts = collect.verdict_files(context.layout)
     sources = contents.sources(paths, verdicts, pictures=params.pictures)
-    for line in sources.left_out:
-        context.tell(f"note: {line}")
     folder = context.layout.root / "report"
     recorded = {
         "report": canonical(params),
@@ -46,5 +47,14 @@ def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False
         *((path, "taamctl reproduce") for path in verdicts),
     )
     outputs = tuple(folder / name for name in sources.names())
-    job = Job("report", ", ".join(sources.datasets), recorded, inputs, outputs, CODE)
-    return execute(context, job, lambda: contents.write(folder, sources, params.decimals))
+    return sources, Job("report", ", ".join(sources.datasets), recorded, inputs, outputs)
+
+
+def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False) -> Outcome:
+    """Report the evaluations that the `run` section names, or everything, of several trees."""
+    sources, job = plan(context, also, everything=everything)
+    for line in sources.left_out:
+        context.tell(f"note: {line}")
+    decimals = context.params.section(ReportParams).decimals
+    folder = job.outputs[0].parent
+    return execute(context, job, lambda: contents.write(folder, sources, decimals))

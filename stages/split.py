@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from taamctl.core.data_set import data_set
-from taamctl.core.plain_values import canonical
 from taamctl.graph.canonical import content_hash, feature_hash
 from taamctl.params.split_params import SplitParams
-from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
-from taamctl.runtime.raw_files import raw_files
+from taamctl.runtime import stage_jobs
+from taamctl.runtime.execute import execute
+from taamctl.runtime.job import Context, Outcome
 from taamctl.store.artefact_writer import Writer, create
 from taamctl.stream.task_split import Facts, make_split
-
-CODE = (*BASE, "graph", "stream", "datasets/_meta.py", "stages/split.py")
 
 
 def run(context: Context, dataset: str) -> Outcome:
@@ -19,18 +17,7 @@ def run(context: Context, dataset: str) -> Outcome:
     source = data_set(dataset)
     own = context.params.plugin("datasets", dataset, source.meta.params)
     params = context.params.section(SplitParams)
-    output = context.layout.file("split", dataset)
-    job = Job(
-        "split",
-        dataset,
-        params={"dataset": canonical(own), "split": canonical(params)},
-        inputs=(),
-        outputs=(output,),
-        code=(*CODE, f"datasets/{dataset}.py"),
-        asked={"split": params, f"datasets.{dataset}": own},
-        raw=raw_files(context.data_root, source),
-        flushes=True,
-    )
+    job = stage_jobs.split(context, source)
 
     def compute() -> None:
         raw = source.load(context.data_root, own)
@@ -46,6 +33,6 @@ def run(context: Context, dataset: str) -> Outcome:
             for path, array in split.arrays().items():
                 writer.put(path, array)
 
-        create(output, "split", job.params, fill)
+        create(job.outputs[0], "split", job.params, fill)
 
     return execute(context, job, compute)

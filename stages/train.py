@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from taamctl.core import registry
-from taamctl.core.plain_values import canonical
 from taamctl.core.progress import SILENT
 from taamctl.core.types import Array
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.learn_stages import train_stream
 from taamctl.learning.contract.recipe import Recipe, declared
 from taamctl.params.train_params import TrainParams
-from taamctl.runtime.job import BASE, Context, Job, Outcome, execute, key_of
+from taamctl.runtime import stage_jobs
+from taamctl.runtime.artefact_key import key_of
+from taamctl.runtime.execute import execute
+from taamctl.runtime.job import Context, Job, Outcome
+from taamctl.runtime.stage_jobs import Which
 from taamctl.store import artefact_writer, model_store
 from taamctl.store.checkpoints import FileCheckpoints, State
 from taamctl.store.feature_store import FeatureStore
-
-CODE = (*BASE, "graph", "propagation", "learning", "models", "stages/train.py")
 
 
 def check(context: Context) -> None:
@@ -31,20 +32,9 @@ def plan(
     """Return what a run learns, what it makes, and where its finished tasks are kept."""
     own = context.params.plugin("methods", method, registry.load("taamctl.methods", method).Params)
     train = context.params.section(TrainParams)
-    layout = context.layout
     recipe = Recipe(method, own, train, seed, devices.resolve(train.device).type)
-    recorded = {**canonical(train), "device": recipe.device}
-    job = Job(
-        "train",
-        f"{dataset}/{method}/seed-{seed}",
-        {"train": recorded, "method": canonical(own), "seed": seed},
-        ((layout.file("precompute", dataset), layout.command("precompute", dataset)),),
-        (layout.file("train", dataset, method, seed),),
-        (*CODE, f"methods/{method}.py"),
-        {"train": train, f"methods.{method}": own},
-        flushes=True,
-    )
-    folder = layout.checkpoints(dataset, method, seed)
+    job = stage_jobs.train(context, Which(dataset, method, seed), recipe.device)
+    folder = context.layout.checkpoints(dataset, method, seed)
     return recipe, job, FileCheckpoints(folder, lambda: key_of(context, job))
 
 

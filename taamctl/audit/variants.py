@@ -18,8 +18,9 @@ from taamctl.core.types import CSR, NodeGraph
 from taamctl.graph.canonical import content_hash, feature_hash
 from taamctl.params.split_params import SplitParams
 from taamctl.runtime.job import Context
-from taamctl.runtime.layout import STAGES, Layout
+from taamctl.runtime.layout import Layout
 from taamctl.runtime.raw_files import raw_files
+from taamctl.runtime.stage_table import STAGES
 from taamctl.store.artefacts import Artefact
 from taamctl.stream.induce import message_edges
 

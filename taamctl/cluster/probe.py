@@ -4,6 +4,8 @@ others.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 from collections.abc import Iterable
@@ -14,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from taamctl.core.errors import TaamctlError
-from taamctl.runtime import provenance
-from taamctl.runtime.job import Context
+from taamctl.runtime import provenance, reached_code
+from taamctl.runtime.job import Context, Job
+from taamctl.runtime.stage_table import TABLE
 
 LIBRARIES = (
     "taamctl",
@@ -30,6 +33,7 @@ AGAIN = (
     "install the same taamctl and the same methods on the workers as here, and start the "
     "workers again"
 )
+UNITS = ("taamctl.cluster.work_unit", "taamctl.cluster.column_unit")
 SHOWN = 5  # workers named in one message
 
 
@@ -39,13 +43,14 @@ class Expected:
 
     Attributes:
         versions: (library, version).
-        code: sub-packages and modules that the bytes depend on. digest: theirs.
+        stage: the stage whose code runs. plugins: its plug-in. digest: of that code and the units'.
         file: the input, as an absolute path. sha256, size (bytes), mtime_ns: its own.
         device: `cpu` or `cuda`.
     """
 
     versions: tuple[tuple[str, str], ...]
-    code: tuple[str, ...]
+    stage: str
+    plugins: tuple[tuple[str, str], ...]
     digest: str
     file: str
     sha256: str
@@ -54,24 +59,35 @@ class Expected:
     device: str
 
 
-def expect(code: tuple[str, ...], file: Path, sha256: str, device: str) -> Expected:
+def expect(job: Job, file: Path, sha256: str, device: str) -> Expected:
     """Return what this process has.
 
     Args:
-        code: as in a `Job`; that of the units, which is here, is added.
+        job: whose units are sent.
         file: the input. sha256: its digest, which is known already.
     """
-    now, code = file.stat(), ("cluster", *code)
+    now = file.stat()
     return Expected(
         versions(),
-        code,
-        provenance.code_digest(code),
+        job.stage,
+        job.plugins,
+        code_digest(job.stage, job.plugins),
         str(file.absolute()),
         sha256,
         now.st_size,
         now.st_mtime_ns,
         device,
     )
+
+
+def code_digest(stage: str, plugins: tuple[tuple[str, str], ...]) -> str:
+    """Return a digest of the code that units of a stage can reach, that of the units included.
+
+    Raises:
+        TaamctlError: the package of a plug-in is not there.
+    """
+    code = reached_code.reached((TABLE[stage].module, *UNITS), plugins).code
+    return hashlib.sha256(json.dumps(code, sort_keys=True).encode()).hexdigest()
 
 
 def versions() -> tuple[tuple[str, str], ...]:
@@ -119,10 +135,11 @@ def _version_faults(expected: Expected) -> list[tuple[str, str]]:
 
 def _code_faults(expected: Expected) -> list[tuple[str, str]]:
     try:
-        same = provenance.code_digest(expected.code) == expected.digest
+        same = code_digest(expected.stage, expected.plugins) == expected.digest
     except (TaamctlError, OSError) as error:  # the package of a method is not there
         return [(f"lacks what is to run ({error})", AGAIN)]
-    return [] if same else [(f"runs other code in {', '.join(expected.code)}", AGAIN)]
+    names = [expected.stage, *(name for _, name in expected.plugins)]
+    return [] if same else [(f"runs other code of {', '.join(names)}", AGAIN)]
 
 
 def _file_faults(expected: Expected) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ from taamctl.features.group_features import Group
 from taamctl.features.memory_limit import LEAST
 from taamctl.propagation.operator import build
 from taamctl.propagation.powers import BLOCK
-from taamctl.runtime import provenance
+from taamctl.runtime import provenance, stage_jobs
 from taamctl.runtime.job import Context, Outcome
 from taamctl.stages import precompute
 
@@ -168,10 +168,9 @@ def _require_one(hashes: set[str], dataset: str) -> None:
 
 
 def _source(context: Context, dataset: str) -> Source:
-    split = context.layout.file("split", dataset)
-    expected = probe.expect(
-        (*precompute.CODE, f"datasets/{dataset}.py"), split, provenance.sha256(split), "cpu"
-    )
+    job = stage_jobs.precompute(context, data_set(dataset))
+    split = job.inputs[0][0]
+    expected = probe.expect(job, split, provenance.sha256(split), "cpu")
     root = None if context.data_root is None else context.data_root.absolute()
     params = context.params.plugin("datasets", dataset, data_set(dataset).meta.params)
     return Source(expected, context.layout.command("split", dataset), dataset, params, root)

@@ -18,7 +18,9 @@ import numpy as np
 from taamctl.cluster import probe, work_unit
 from taamctl.cluster.unit_result import result_of, total
 from taamctl.learning.contract.recipe import Recipe
-from taamctl.runtime.job import Context, Job, is_current, key_of
+from taamctl.runtime.artefact_key import key_of
+from taamctl.runtime.execute import is_current
+from taamctl.runtime.job import Context, Job
 from taamctl.stages import train
 from taamctl.store.checkpoints import FileCheckpoints
 from taamctl.store.feature_store import FeatureStore
@@ -109,7 +111,7 @@ def _stream(context: Context, dataset: str, method: str, seed: int) -> Stream | 
         recipe,
         job,
         store,
-        probe.expect(job.code, source, digest, recipe.device),
+        probe.expect(job, source, digest, recipe.device),
         stages,
         method_.info.num_tasks,
         method_.independent,

@@ -34,3 +34,8 @@ class PrecomputeParams:
     def resolved_norm(self, as_released: str) -> str:
         """Return `none` or `row`; `as_released` is what the data set's usual reader does."""
         return as_released if self.feature_norm == "as_released" else self.feature_norm
+
+    @property
+    def unused_libraries(self) -> tuple[str, ...]:
+        """The libraries that no number depends on: that of the backend which is not chosen."""
+        return () if self.backend == "dgl" else ("dgl",)

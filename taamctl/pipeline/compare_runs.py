@@ -69,7 +69,8 @@ def _own(context: Context, cell: Cell) -> Context:
         tree={**tree, "split": {**tree["split"], **change, "seed": cell.split}},
     )
     params.section(SplitParams)  # a seed may be too large
-    layout = replace(context.layout, root=context.layout.root / "compare" / cell.folder)
+    root = context.layout.root
+    layout = replace(context.layout, root=root / "compare" / cell.folder, home=root)
     return replace(context, params=params, layout=layout)
 
 

@@ -17,31 +17,27 @@ from typing import Any
 import numpy as np
 import torch
 
-from taamctl.core import registry
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import CSR, Array, QueryGraph
 from taamctl.evaluation import cost, matrix
 from taamctl.features import group_features as features
 from taamctl.graph.canonical import from_scipy, to_scipy
-from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
 from taamctl.learning.routing import query_units, routing_lens, task_id
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.sections import recorded
-from taamctl.params.train_params import InferParams, LensParams, TrainParams
-from taamctl.runtime.job import BASE, Context, Job, Outcome, execute
-from taamctl.store import artefacts, atomic_files, model_store
+from taamctl.params.train_params import InferParams, LensParams
+from taamctl.runtime import stage_jobs
+from taamctl.runtime.execute import execute
+from taamctl.runtime.job import Context, Outcome
+from taamctl.runtime.stage_jobs import Which
+from taamctl.stages.infer import trained_again
+from taamctl.store import artefacts, atomic_files
 from taamctl.store.feature_store import FeatureStore
 
-CODE = (
-    *BASE,
-    *("propagation", "graph", "features", "learning", "models", "evaluation"),
-    "pipeline/lens_run.py",
-)
 NEEDS = ("x", "edges")
 PARTS = ("val", "test")
-FILE = "lens.json"
 
 
 @dataclass
@@ -117,31 +113,19 @@ def all_runs(context: Context) -> list[Path]:
 def run(shared: LensInputs, method: str, seed: int) -> Outcome:
     """Look at one trained method; reuse what is already right."""
     context = shared.context
-    which = (shared.dataset, method, seed)
-    layout = context.layout
     params = context.params.section(LensParams)
-    trained = (layout.file("train", *which), layout.command("train", *which))
-    output = layout.folder("eval", *which) / FILE
-    job = Job(
-        "lens",
-        f"{shared.dataset}/{method}/seed-{seed}",
-        {"lens": canonical(params), "infer": canonical(context.params.section(InferParams))},
-        (shared.input_of("split"), shared.input_of("precompute"), trained),
-        (output,),
-        (*CODE, f"methods/{method}.py"),
-        {"lens": params},
-        flushes=True,
-    )
+    job = stage_jobs.lens(context, Which(shared.dataset, method, seed))
+    _, cached, trained = job.inputs
 
     def compute() -> None:
-        facts, settings, learner = _trained(method, *trained, shared.input_of("precompute"))
+        facts, settings, learner = _trained(method, *trained, cached)
         stored = facts["stored"]
         cells = []
         for at, query_set in enumerate(shared.query_sets):
             routings = _wanted(learner, query_set, shared, seed, at)
             cells += _cells(learner, query_set, routings, params)
         atomic_files.write_json(
-            output,
+            job.outputs[0],
             {
                 "dataset": shared.dataset,
                 "method": method,
@@ -166,17 +150,10 @@ def _trained(
     method: str, path: Path, made_by: str, cached: tuple[Path, str]
 ) -> tuple[dict[str, Any], dict[str, object], Method]:
     """Return what a training run records of its method, its settings, and the method as it was."""
-    module = registry.load("taamctl.methods", method)
-    cpu = torch.device("cpu")
-    with artefacts.Artefact(path, "train", made_by) as artefact, FeatureStore(*cached) as store:
-        settings = artefact.params
-        facts = json.loads(artefact.attribute("facts"))
-        own = recorded(module.Params, settings["method"], path, made_by)
-        train = recorded(TrainParams, settings["train"], path, made_by)
-        devices.pin(cpu, train.threads)
-        learner: Method = module.Method(own, store.info, train, settings["seed"], cpu)
-        learner.load(*model_store.read(artefact))
-        return facts, {"precompute": store.params, "train": settings}, learner
+    with artefacts.Artefact(path, "train", made_by) as trained, FeatureStore(*cached) as store:
+        learner, _ = trained_again(method, store, trained, made_by)
+        facts = json.loads(trained.attribute("facts"))
+        return facts, {"precompute": store.params, "train": trained.params}, learner
 
 
 def _wanted(

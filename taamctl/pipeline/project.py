@@ -18,21 +18,18 @@ from ruamel.yaml.emitter import Emitter
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.tokens import CommentToken
 
-from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.params.params_file import PACKAGED, set_value
+from taamctl.pipeline import dag
 from taamctl.store import atomic_files
 
-DATASETS = "taamctl.datasets"
 HERE = Path(__file__).parent / "folder"  # the texts that every folder gets
 FILES = {
-    "dvc.yaml": "dag.yaml",
     ".dvcignore": "dvcignore",
     ".dvc/config": "dvc_config",
     ".dvc/.gitignore": "dvc_gitignore",  # as `dvc init` has it: config.local may hold passwords
     ".gitignore": "gitignore",
 }
-OWN_GRAPH = "data/${item.dataset}.h5"
 
 
 def texts(tree: Mapping[str, Any], changes: Sequence[str]) -> dict[str, str]:
@@ -41,24 +38,12 @@ def texts(tree: Mapping[str, Any], changes: Sequence[str]) -> dict[str, str]:
     Args:
         tree: the checked parameters, sections of all plug-ins of the run included.
         changes: `section.key=value` beyond it.
-
-    Raises:
-        TaamctlError: graphs of the folder's own and other data sets together.
     """
     wanted = copy.deepcopy(dict(tree))
     for change in changes:
         set_value(wanted, change)
-    own = registry.imported(DATASETS)
-    kinds = {name in own for name in wanted["run"]["datasets"]}
-    if len(kinds) > 1:
-        raise TaamctlError(
-            f"{', '.join(wanted['run']['datasets'])}: graphs in data/ and other data sets in one "
-            "folder",
-            "make one folder for each kind: DVC has to know which files split reads",
-        )
     found = {name: (HERE / file).read_text(encoding="utf-8") for name, file in FILES.items()}
-    found["dvc.yaml"] = dag_text(own_graphs=True in kinds)
-    return {"params.yaml": params_text(wanted), **found}
+    return {"params.yaml": params_text(wanted), "dvc.yaml": dag.text(), **found}
 
 
 class _Emitter(Emitter):
@@ -95,15 +80,6 @@ def _dumped(tree: CommentedMap) -> str:
     buffer = io.StringIO()
     _editor().dump(tree, buffer)
     return buffer.getvalue()
-
-
-def dag_text(*, own_graphs: bool) -> str:
-    """Return dvc.yaml; where graphs are the folder's own, split and precompute depend on them."""
-    tree = _editor().load((HERE / FILES["dvc.yaml"]).read_text(encoding="utf-8"))
-    if own_graphs:
-        tree["stages"]["split"].insert(2, "deps", [OWN_GRAPH])
-        tree["stages"]["precompute"]["deps"].insert(0, OWN_GRAPH)
-    return _dumped(tree)
 
 
 def params_text(wanted: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from taamctl.params.run_params import RunParams
 from taamctl.pipeline import split_account
 from taamctl.runtime.job import Context, Outcome
-from taamctl.runtime.layout import PER_SEED
+from taamctl.runtime.stage_table import PER_RUN
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -33,7 +33,7 @@ def one_stage(context: Context, stage: str) -> None:
         return
     module = importlib.import_module(f"taamctl.stages.{stage}")
     whole: Iterable[tuple[object, ...]] = runs(context)
-    if stage not in PER_SEED:
+    if stage not in PER_RUN:
         whole = [(dataset,) for dataset in context.params.section(RunParams).datasets]
     for which in whole:
         module.run(context, *which)

@@ -9,7 +9,8 @@ from typing import NamedTuple, TypedDict
 
 from taamctl.core.errors import TaamctlError
 from taamctl.runtime import provenance
-from taamctl.runtime.layout import STAGES, Layout
+from taamctl.runtime.layout import Layout
+from taamctl.runtime.stage_table import STAGES
 from taamctl.store import atomic_files
 
 

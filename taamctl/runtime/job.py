@@ -1,26 +1,19 @@
-"""Run one stage once: take the lock, reuse what is already right, else compute, then record how
-it was made.
+"""What a stage is asked for: the settings that all stages of a command share, one artefact to make,
+and what became of it.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from taamctl.core import subnormals
-from taamctl.core.errors import TaamctlError
-from taamctl.core.plain_values import Plain, canonical
+from taamctl.core.plain_values import Plain
 from taamctl.core.progress import SILENT, Progress
 from taamctl.params.sections import Params
-from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
+from taamctl.runtime.stage_table import TABLE
 from taamctl.store import atomic_files
-from taamctl.store.lock import writing
-
-BASE = ("core", "params", "runtime", "store")  # the code under every stage
 
 
 @dataclass(frozen=True)
@@ -58,16 +51,17 @@ class Job:
     """One artefact to make.
 
     Attributes:
-        stage: the stage's name.
+        stage: the stage's name, a row of the stage table.
         label: what it is about, for messages (`photo/taam/seed-1`).
         params: everything its bytes depend on beside the inputs.
         inputs: files it reads; each with the command that makes it.
         outputs: files it writes; the first carries the lock and the sidecar.
-        code: sub-packages and modules whose source its bytes depend on.
+        plugin: the data set or method whose code it runs.
         asked: the sections of the parameter file that it was made from, as asked for
             (`as_released`, `auto` unresolved).
         raw: raw data files behind it; they may be gone by the time the artefact is reused.
         flushes: its numbers are computed with subnormal ones flushed to zero.
+        unused: libraries that its code could use and, with these parameters, does not.
     """
 
     stage: str
@@ -75,10 +69,17 @@ class Job:
     params: object
     inputs: tuple[tuple[Path, str], ...]
     outputs: tuple[Path, ...]
-    code: tuple[str, ...]
+    plugin: str = ""
     asked: dict[str, Plain] = field(default_factory=dict)
     raw: tuple[Path, ...] = ()
     flushes: bool = False
+    unused: tuple[str, ...] = ()
+
+    @property
+    def plugins(self) -> tuple[tuple[str, str], ...]:
+        """Return (package, name) of the plug-in, where there is one."""
+        kind = TABLE[self.stage].plugin
+        return ((f"taamctl.{kind}", self.plugin),) if kind else ()
 
 
 @dataclass(frozen=True)
@@ -90,185 +91,3 @@ class Outcome:
     path: Path
     reused: bool
     record: dict[str, Plain]
-
-
-def execute(
-    context: Context,
-    job: Job,
-    compute: Callable[[], dict[str, Plain] | None],
-    done: Callable[[], None] = lambda: None,
-) -> Outcome:
-    """Make the outputs of `job`, or reuse them.
-
-    An output is reused when its sidecar records the same parameters, the same input checksums and
-    the same source code, and the output itself is still the file that was recorded.
-
-    Args:
-        compute: writes all outputs atomically; may return extra facts for the sidecar. A fact
-            `cost` replaces what was measured here, where the work was done elsewhere.
-        done: runs once the sidecar is there, for what may be thrown away only then.
-    """
-    for path, made_by in job.inputs:
-        if not path.is_file():
-            raise TaamctlError(
-                f"{job.stage} needs {path}, which is not there", f"make it with: {made_by}"
-            )
-    _tell_stale_inputs(context, job)
-    main = job.outputs[0]
-    if not os.access(main.parent, os.W_OK):  # such a folder is still good for reading
-        there = _reusable(context, job, key_of(context, job))
-        if there is not None:
-            return there
-    with writing(main, wait=context.wait, tell=context.tell):
-        for output in job.outputs:
-            atomic_files.sweep(output)
-        key = key_of(context, job)
-        there = _reusable(context, job, key)
-        if there is not None:
-            done()  # a run that was stopped between its sidecar and this left it undone
-            return there
-        record = _computed(job, key, compute)
-        atomic_files.write_json(provenance.sidecar_of(main), record)
-        done()
-        cost = record["cost"]
-        context.tell(
-            f"{job.stage} {job.label}: wrote {main} in {cost['wall_s']:.1f} s "
-            f"({cost['cpu_s']:.1f} s of CPU, process peak {cost['peak_memory_mib']:.0f} MiB)"
-        )
-        return Outcome(main, False, record)
-
-
-def _computed(
-    job: Job, key: dict[str, Plain], compute: Callable[[], dict[str, Plain] | None]
-) -> dict[str, Plain]:
-    """Make the outputs, and return the record of how."""
-    clock = provenance.Clock()
-    with subnormals.flushed() if job.flushes else nullcontext():
-        facts = dict(compute() or {})
-        machine = provenance.machine()
-        if job.flushes:
-            machine["subnormals"] = subnormals.done_here()
-    return {
-        "stage": job.stage,
-        "label": job.label,
-        "key": key,
-        "asked": _asked(job),
-        "raw": {str(path): provenance.stamp(path) for path in job.raw},
-        "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
-        "cost": {**clock.read(), **facts.pop("cost", {})},
-        "versions": provenance.versions(),
-        "machine": machine,
-        "facts": facts,
-    }
-
-
-def is_current(context: Context, job: Job) -> bool:
-    """Tell whether `execute` would reuse the outputs of `job`, whose inputs are there."""
-    record = _recorded(job.outputs[0])
-    return (
-        not context.force
-        and record is not None
-        and _still_right(record, key_of(context, job), job.outputs)
-    )
-
-
-def _reusable(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | None:
-    main = job.outputs[0]
-    record = _recorded(main)
-    if context.force or record is None or not _still_right(record, key, job.outputs):
-        return None
-    versions = provenance.versions()
-    recorded = record.get("versions", {}).items()
-    changed = [f"{name} {old}" for name, old in recorded if versions.get(name) != old]
-    made_with = f"; it was made with {', '.join(changed)}" if changed else ""
-    context.tell(
-        f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match{made_with})"
-    )
-    return Outcome(main, True, record)
-
-
-def key_of(context: Context, job: Job) -> dict[str, Plain]:
-    """Return what an artefact is tied to: parameters, checksums of inputs and raw data, source
-    code, the rule for subnormal numbers.
-    """
-    inputs = {}
-    for path, _ in job.inputs:
-        known = (_recorded(path) or {}).get("outputs", {}).get(path.name)
-        inputs[_name(context, path)] = provenance.digest_of(path, known)
-    stamps = (_recorded(job.outputs[0]) or {}).get("raw", {})
-    raw = {path.name: provenance.digest_of(path, stamps.get(str(path))) for path in job.raw}
-    key = {
-        "params": atomic_files.strict(canonical(job.params)),
-        "inputs": inputs,
-        "raw": raw,
-        "code": provenance.code_digest(job.code),
-    }
-    if job.flushes:
-        key["subnormals"] = subnormals.RULE
-    return key
-
-
-def _name(context: Context, path: Path) -> str:
-    root = context.layout.root
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-
-
-def _asked(job: Job) -> dict[str, Plain]:
-    """Return the parameter sections behind an artefact, its inputs' included."""
-    found: dict[str, Plain] = {}
-    for path, _ in job.inputs:
-        found |= (_recorded(path) or {}).get("asked", {})
-    return {**found, **atomic_files.strict(canonical(job.asked))}
-
-
-def _tell_stale_inputs(context: Context, job: Job) -> None:
-    """Say which inputs were made with other parameters than those of this call: a single stage
-    does not remake them.
-    """
-    if job.stage == "report":  # it puts different settings side by side, and names them itself
-        return
-    for path, _ in job.inputs:
-        what = _differences(context, (_recorded(path) or {}).get("asked", {}))
-        if what:
-            context.tell(
-                f"note: {path} was made with {', '.join(what)}; taamctl run remakes what is "
-                "upstream"
-            )
-
-
-def _differences(context: Context, recorded: dict[str, Plain]) -> list[str]:
-    """Name the recorded parameters that are others now."""
-    found: list[str] = []
-    for section, old in recorded.items():
-        now = context.asked(section)
-        if isinstance(now, dict) and isinstance(old, dict):
-            changed = [key for key in old if now.get(key) != old[key]]
-            found += [f"{section}.{key} {old[key]} (now {now.get(key)})" for key in changed]
-    return found
-
-
-def _recorded(path: Path) -> dict[str, Plain] | None:
-    """Return a sidecar's record, or None where there is none of the right shape."""
-    try:
-        record = atomic_files.read_json(provenance.sidecar_of(path))
-    except (TaamctlError, OSError):
-        return None
-    whole = isinstance(record, dict) and all(
-        isinstance(record.get(k), dict) for k in ("key", "outputs", "asked", "raw", "cost")
-    )
-    return record if whole else None
-
-
-def _still_right(
-    record: dict[str, Plain], key: dict[str, Plain], outputs: tuple[Path, ...]
-) -> bool:
-    without_raw = {**record["key"], "raw": {}}  # raw data may be gone by now
-    if record["key"] != key and (key["raw"] or without_raw != key):
-        return False
-    for output in outputs:
-        known = record["outputs"].get(output.name)
-        if known is None or not output.is_file():
-            return False
-        if provenance.digest_of(output, known) != known["sha256"]:
-            return False
-    return True

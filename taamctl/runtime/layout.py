@@ -7,15 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-STAGES = ("split", "precompute", "train", "infer", "eval", "report")
-PER_SEED = ("train", "infer", "eval")
-FILES = {
-    "split": ("split.h5",),
-    "precompute": ("features.h5",),
-    "train": ("train.h5",),
-    "infer": ("infer.h5",),
-    "eval": ("eval.json", "metrics.json", "curve.csv", "task_id.csv"),
-}
+from taamctl.runtime.stage_table import TABLE
+
+OUTPUTS = Path("outputs")  # where artefacts lie by default
 
 
 @dataclass(frozen=True)
@@ -27,24 +21,29 @@ class Layout:
         base: a tree whose artefacts of the stages `borrowed` are used instead of own ones: what a
             change of later parameters leaves as it is.
         made_by: the command that makes the whole tree, where it is not the stages' own verbs.
+        home: the outputs folder that this tree is a part of, where it is one without a base.
     """
 
     root: Path
     base: Layout | None = None
     borrowed: tuple[str, ...] = ()
     made_by: str = ""
+    home: Path | None = None
 
     def folder(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> Path:
         """Return the folder of a stage's artefacts."""
         if self.base is not None and stage in self.borrowed:
             return self.base.folder(stage, dataset, method, seed)
-        base = self.root / stage / dataset
-        return base / method / f"seed-{seed}" if stage in PER_SEED else base
+        row = TABLE[stage]
+        found = self.root / (row.folder or stage) / dataset
+        if row.each == "run":
+            found = found / method / f"seed-{seed}"
+        return found
 
     def files(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> tuple[Path, ...]:
         """Return the artefacts of a stage, the one that carries lock and sidecar first."""
         folder = self.folder(stage, dataset, method, seed)
-        return tuple(folder / name for name in FILES[stage])
+        return tuple(folder / name for name in TABLE[stage].files)
 
     def file(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> Path:
         """Return a stage's main artefact."""
@@ -60,6 +59,39 @@ class Layout:
         """Return the command line that makes an artefact."""
         if self.base is not None and stage in self.borrowed:
             return self.base.command(stage, dataset, method, seed)
-        tail = f" --method {method} --seed {seed}" if stage in PER_SEED else ""
-        where = "" if self.root == Path("outputs") else f" --outputs {self.root}"
+        tail = ""
+        if TABLE[stage].each == "run":
+            tail = f" --method {method} --seed {seed}"
+        where = "" if self.root == OUTPUTS else f" --outputs {self.root}"
         return self.made_by or f"taamctl {stage} --dataset {dataset}{tail}{where}"
+
+    def inputs(
+        self, stage: str, dataset: str, method: str = "", seed: int = -1
+    ) -> tuple[tuple[Path, str], ...]:
+        """Return the artefacts that a stage reads, each with the command that makes it."""
+        which = (dataset, method, seed)
+        return tuple(
+            (self.file(name, *which), self.command(name, *which)) for name in TABLE[stage].reads
+        )
+
+    def name(self, path: Path) -> str:
+        """Return a file's path inside the tree that holds it, `/` between its parts: the same for
+        every verb, and where the tree is moved or copied.
+        """
+        tree: Layout | None = self
+        while tree is not None:
+            if path.is_relative_to(tree.root):
+                return path.relative_to(tree.root).as_posix()
+            tree = tree.base
+        return path.as_posix()
+
+    def trees(self) -> list[Path]:
+        """Return the other trees of the same outputs folder: what one of them holds need not be
+        made again for this one.
+        """
+        tree = self
+        while tree.base is not None:
+            tree = tree.base
+        home = tree.home or tree.root
+        known = [home, *sorted(home.glob("compare/*")), *sorted(home.glob("reproduce/runs/*"))]
+        return [root for root in known if root != self.root and root.is_dir()]

@@ -6,7 +6,6 @@ It is never part of an artefact's own bytes.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import platform
 import sys
@@ -16,10 +15,24 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from taamctl.core import memory, registry
+from taamctl.core import memory
+from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain
+from taamctl.store import atomic_files
 
-LIBRARIES = ("taamctl", "torch", "dgl", "ogb", "numpy", "scipy", "scikit-learn", "h5py")
+# Import name -> distribution of the libraries that can change a bit of a result.
+LIBRARIES = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "torch": "torch",
+    "sklearn": "scikit-learn",
+    "h5py": "h5py",
+    "pandas": "pandas",
+    "dgl": "dgl",
+    "ogb": "ogb",
+    "matplotlib": "matplotlib",
+    "jinja2": "jinja2",
+}
 
 
 def sidecar_of(path: Path) -> Path:
@@ -31,6 +44,20 @@ def sha256(path: Path) -> str:
     """Return the sha256 of a file."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def recorded(path: Path) -> dict[str, Plain] | None:
+    """Return what the sidecar of an artefact holds, or None where there is none of the right
+    shape.
+    """
+    try:
+        record = atomic_files.read_json(sidecar_of(path))
+    except (TaamctlError, OSError):
+        return None
+    whole = isinstance(record, dict) and all(
+        isinstance(record.get(k), dict) for k in ("key", "outputs", "asked", "raw", "cost")
+    )
+    return record if whole else None
 
 
 def stamp(path: Path) -> dict[str, Plain]:
@@ -53,52 +80,18 @@ def digest_of(path: Path, known: dict[str, Plain] | None = None) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the libraries that can change a number, without importing them."""
-    found = {"python": platform.python_version()}
-    for name in LIBRARIES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "absent"
-    return found
+    """Return the versions of all libraries that can change a number, without importing them."""
+    names = ("taamctl", *LIBRARIES.values())
+    return {"python": platform.python_version(), **{name: installed(name) for name in names}}
 
 
 @cache
-def code_digest(packages: tuple[str, ...]) -> str:
-    """Return a sha256 over the source files of sub-packages or modules of taamctl, given by path
-    inside it.
-
-    Args:
-        packages: such as `("core", "stream", "datasets/photo.py", "stages/split.py")`. A plug-in of
-            another package is named as one of ours, `methods/<name>.py`; its files are found where
-            they are, and count by name and content alone.
-    """
-    digest = hashlib.sha256()
-    for name in packages:
-        for file in _files(name):
-            digest.update(f"{name}/{file.name}".encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _files(name: str) -> list[Path]:
-    folder, _, rest = name.partition("/")
-    plugin = rest.removesuffix(".py")
-    if folder in ("methods", "datasets") and registry.is_outside(f"taamctl.{folder}", plugin):
-        return list(registry.sources(f"taamctl.{folder}", plugin))
-    path = Path(__file__).resolve().parent.parent / name
-    if folder == "stages":
-        path = _stages_folder() / rest
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
-
-
-def _stages_folder() -> Path:
-    """Return where the stage modules lie: beside the package in a checkout, inside it in a
-    wheel.
-    """
-    found = importlib.util.find_spec("taamctl.stages")
-    if found is None or not found.submodule_search_locations:
-        raise RuntimeError("taamctl.stages is not importable: install the package (pip install .)")
-    return Path(next(iter(found.submodule_search_locations)))
+def installed(distribution: str) -> str:
+    """Return a library's version, without importing it; `absent` where it is not installed."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "absent"
 
 
 def cpu_seconds() -> float:

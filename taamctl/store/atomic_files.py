@@ -65,6 +65,18 @@ def sweep(path: Path) -> None:
             stale.unlink(missing_ok=True)
 
 
+def take(source: Path, target: Path) -> None:
+    """Put the same file under a second name, atomically: one copy on the disk where it can be.
+
+    No writer changes a file in place, so neither name can change the other's content.
+    """
+    with atomic(target) as temporary:
+        try:
+            os.link(source, temporary)
+        except OSError:  # another disk, or one without links
+            shutil.copy2(source, temporary)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
     with atomic(path) as temporary:

@@ -18,8 +18,8 @@ from typing import Any
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.planning import calibrate, costs, counts, plan
-from taamctl.runtime.layout import FILES, PER_SEED
 from taamctl.runtime.provenance import sidecar_of
+from taamctl.runtime.stage_table import PER_RUN, STAGES, TABLE
 from taamctl.store.atomic_files import read_json
 
 
@@ -38,13 +38,13 @@ def overrides(asked: dict[str, Any]) -> list[str]:
 
 def recorded(outputs: Path) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Yield (data set, stage, method, sidecar) of everything below a folder of outputs."""
-    for stage in FILES:
+    for stage in (name for name in STAGES if TABLE[name].files):
         for folder in sorted(
             p
-            for p in (outputs / stage).glob("*/*/seed-*" if stage in PER_SEED else "*")
+            for p in (outputs / stage).glob("*/*/seed-*" if stage in PER_RUN else "*")
             if p.is_dir()
         ):
-            side = sidecar_of(folder / FILES[stage][0])
+            side = sidecar_of(folder / TABLE[stage].files[0])
             if side.is_file():
                 names = folder.relative_to(outputs / stage).parts
                 yield names[0], stage, names[1] if len(names) > 1 else "", read_json(side)

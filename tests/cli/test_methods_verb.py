@@ -18,7 +18,7 @@ from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.params import plugin_params
 from taamctl.params.params_file import PACKAGED
-from taamctl.runtime import provenance
+from taamctl.runtime import reached_code, source_text
 from taamctl.testing import scaffold
 
 PACKAGE = "taamctl.methods"
@@ -70,7 +70,7 @@ def site(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for known in (registry.offers, provenance.code_digest):
+    for known in (registry.offers, reached_code.reached, source_text.read):
         known.cache_clear()
 
 
@@ -251,10 +251,12 @@ def test_a_plugin_in_a_package_is_tied_to_the_whole_package(site: Path) -> None:
         "helper.py",
         "inner.py",
     ]
-    before = provenance.code_digest(("methods/inner.py",))
+    before = reached_code.reached((), ((PACKAGE, "inner"),)).code
+    assert list(before) == ["outer", "outer.helper", "outer.inner"]
     (site / "outer" / "helper.py").write_text("a = 2\n")
-    provenance.code_digest.cache_clear()
-    assert provenance.code_digest(("methods/inner.py",)) != before
+    forget()
+    after = reached_code.reached((), ((PACKAGE, "inner"),)).code
+    assert [name for name in after if after[name] != before[name]] == ["outer.helper"]
 
 
 def test_parameters_come_from_the_file_else_from_the_plugin(site: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from taamctl.core import registry
-from taamctl.runtime.layout import STAGES
+from taamctl.runtime.stage_table import STAGES
 from taamctl.store import schema
 
 ROOT = Path(__file__).resolve().parents[2]

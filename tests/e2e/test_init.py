@@ -19,7 +19,7 @@ from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import adjacency_from_edges
 
-RAN = re.compile(r"^Running stage '([^']+)'", re.MULTILINE)
+RAN = re.compile(r"^Running stage '(?!keys')([^']+)'", re.MULTILINE)  # those that make artefacts
 EVERYTHING = {
     "split@shop",
     "precompute@shop",

@@ -32,6 +32,7 @@ from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.cluster import client as clusters
 from taamctl.cluster import column_unit, probe, propagate_tasks, train_tasks, unit_result
 from taamctl.core import registry
+from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.core.rows import FeatureRows, of_whole
@@ -39,8 +40,9 @@ from taamctl.core.types import CSR
 from taamctl.graph.canonical import to_scipy
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.pipeline.walk import to_eval as walk_to_eval
+from taamctl.runtime import stage_jobs
 from taamctl.runtime.job import Context
-from taamctl.runtime.layout import FILES
+from taamctl.runtime.stage_table import TABLE
 from taamctl.store import atomic_files
 from taamctl.store.atomic_files import read_json
 from taamctl.store.lock import writing
@@ -56,7 +58,8 @@ TRAPPED = '''
     from dataclasses import dataclass
     from pathlib import Path
 
-    from taamctl.core.errors import TaamctlError
+    from taamctl.core.data_set import data_set
+from taamctl.core.errors import TaamctlError
     from taamctl.core.spec import param
     from taamctl.learning.families.sequential import SequentialMethod
     from taamctl.methods import finetune
@@ -164,7 +167,7 @@ def made_of(outputs: Path) -> dict[str, bytes]:
     return {
         str(p.relative_to(outputs)): p.read_bytes()
         for stage in ("precompute", "train", "infer", "eval")
-        for name in FILES[stage]
+        for name in TABLE[stage].files
         for p in sorted((outputs / stage).rglob(name))
     }
 
@@ -421,13 +424,13 @@ def test_a_worker_that_differs_is_named(client: Any, told: Path, tmp_path: Path)
     walk_to_eval(made, client)
     recipe, job, _ = train.plan(made, "synthetic", "taam", 1)
     source = job.inputs[0][0]
-    right = probe.expect(job.code, source, probe.provenance.sha256(source), recipe.device)
+    right = probe.expect(job, source, probe.provenance.sha256(source), recipe.device)
     probe.require_everywhere(client, [right, replace(right, mtime_ns=1)])  # a copy is as good
     for change, words in (
         ({"file": "/nowhere/features.h5"}, "cannot read /nowhere/features.h5"),
         ({"sha256": "0", "mtime_ns": 1}, "sees another .*features.h5 than this process"),
-        ({"digest": "0"}, "runs other code in cluster, core, .*methods/taam.py"),
-        ({"code": ("methods/absent.py",)}, "lacks what is to run"),
+        ({"digest": "0"}, "runs other code of train, taam"),
+        ({"plugins": (("taamctl.methods", "absent"),)}, "lacks what is to run"),
         ({"device": "cuda"}, "cannot train: .* no CUDA device"),
         ({"versions": (("torch", "1.0"),)}, "has torch .* instead of 1.0"),
     ):
@@ -448,14 +451,15 @@ def test_a_worker_with_other_units_differs(told: Path, tmp_path: Path) -> None:
     """The units themselves belong to no stage's code."""
     made = context(tmp_path / "outputs", told)
     source = split.run(made, "synthetic").path
-    wanted = probe.expect(("core",), source, probe.provenance.sha256(source), "cpu")
+    job = stage_jobs.precompute(made, data_set("synthetic"))
+    wanted = probe.expect(job, source, probe.provenance.sha256(source), "cpu")
     own = Path(probe.__file__).resolve().parents[1]
     shutil.copytree(
         own, tmp_path / "other" / "taamctl", ignore=shutil.ignore_patterns("__pycache__")
     )
     (tmp_path / "wanted").write_bytes(pickle.dumps(wanted))
     looked = []
-    for line in ("", "# another version\n"):
+    for line in ("", "# a comment\n", "EXTRA = 1\n"):
         with (tmp_path / "other" / "taamctl" / "cluster" / "column_unit.py").open("a") as file:
             file.write(line)
         asked = (
@@ -471,7 +475,8 @@ def test_a_worker_with_other_units_differs(told: Path, tmp_path: Path) -> None:
                 check=True,
             ).stdout.strip()
         )
-    assert looked == ["[]", str([("runs other code in cluster, core", probe.AGAIN)])]
+    other = str([("runs other code of precompute, synthetic", probe.AGAIN)])
+    assert looked == ["[]", "[]", other]
 
 
 def _has_cuda() -> bool:

@@ -25,11 +25,12 @@ from taamctl.bank.graph_source import from_dataset
 from taamctl.cli import common
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core import subnormals
+from taamctl.core.data_set import data_set
 from taamctl.models import sweep
 from taamctl.params import params_file, sections
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.pipeline import lens_run as lens
-from taamctl.runtime import provenance
+from taamctl.runtime import provenance, stage_jobs
 from taamctl.store import artefacts, atomic_files
 
 OVERRIDES = ["train.epochs=2", "train.threads=2", "bank.router.width=24", "lens.router.width=24"]
@@ -169,7 +170,7 @@ def learn_a_unit(context: Any) -> None:
     recipe, job, _ = train.plan(context, "synthetic", "taam", 1)
     file, made_by = job.inputs[0]
     work_unit.learn(
-        recipe, probe.expect(job.code, file, provenance.sha256(file), recipe.device), made_by, 0, []
+        recipe, probe.expect(job, file, provenance.sha256(file), recipe.device), made_by, 0, []
     )
 
 
@@ -177,7 +178,8 @@ def propagate_a_unit(context: Any) -> None:
     from taamctl.cluster import column_unit, probe
 
     file = context.layout.file("split", "synthetic")
-    expected = probe.expect(precompute.CODE, file, provenance.sha256(file), "cpu")
+    job = stage_jobs.precompute(context, data_set("synthetic"))
+    expected = probe.expect(job, file, provenance.sha256(file), "cpu")
     own = context.params.plugin(
         "datasets", "synthetic", importlib.import_module("taamctl.datasets.synthetic").META.params
     )

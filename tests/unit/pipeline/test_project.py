@@ -133,7 +133,7 @@ def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path, blocked: str) ->
         project.write(folder, project.texts(_packaged(), []), overwrite=True)
 
 
-def test_both_kinds_of_data_sets_in_one_folder_are_refused(
+def test_both_kinds_of_data_sets_go_into_one_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -142,5 +142,4 @@ def test_both_kinds_of_data_sets_in_one_folder_are_refused(
     tree = _packaged()
     tree["run"]["datasets"] = ["shop", "debian"]
     tree["datasets"]["shop"] = {}
-    with pytest.raises(TaamctlError, match="shop, debian: graphs in data/ and other data sets"):
-        project.texts(tree, [])
+    assert project.texts(tree, [])["dvc.yaml"] == project.texts(_packaged(), [])["dvc.yaml"]

@@ -1,0 +1,48 @@
+"""`taamctl status`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from taamctl.cli.common import make_context
+from taamctl.cli.console import Column, print_table
+from taamctl.cli.shared_options import Grid, JsonOnStdout, Profile, RawSettings, Writing
+
+if TYPE_CHECKING:
+    from taamctl.runtime.job import Context
+
+
+def command(
+    *,
+    grid: Grid,
+    profile: Profile = None,
+    settings: RawSettings,
+    as_json: JsonOnStdout = False,
+) -> None:
+    """Say what is fresh, stale or missing, why, and what `taamctl run` would do of it."""
+    quiet = Writing(quiet=True)
+    context = make_context(grid, settings, quiet, check_methods=True, profile=profile)
+    show(context, as_json=as_json)
+
+
+def show(context: Context, *, as_json: bool) -> None:
+    """Print the state of everything that the `run` section names."""
+    from taamctl.pipeline import status
+
+    found = status.lines(context)
+    if as_json:
+        print(json.dumps([asdict(line) for line in found], indent=1))
+        return
+    columns = ("stage", "data set", "method", "seed", "state", "run would", "why")
+    rows = []
+    for line in found:
+        seed = "" if line.seed is None else str(line.seed)
+        why = "; ".join(line.reasons)
+        which = (line.stage, line.dataset, line.method, seed)
+        rows.append((*which, line.state, line.would, why))
+    makes = sum(line.would == "make" for line in found)
+    checks = sum(line.would == "check" for line in found)
+    notes = [f"{len(found)} artefacts; taamctl run would make {makes} and check {checks} again."]
+    print_table([Column(name, wrap=name == "why") for name in columns], rows, notes=notes)

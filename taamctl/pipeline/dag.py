@@ -1,0 +1,116 @@
+"""dvc.yaml, made from the stage table: the same in a checkout and in a folder that `taamctl init`
+sets up.
+"""
+
+from __future__ import annotations
+
+import io
+
+from ruamel.yaml import YAML
+
+from taamctl.pipeline.stage_keys import FILE
+from taamctl.runtime.layout import OUTPUTS
+from taamctl.runtime.provenance import sidecar_of
+from taamctl.runtime.stage_table import STAGES, TABLE, Stage
+
+HEAD = """\
+# The DAG: split -> precompute -> train -> infer -> eval -> report, over run.datasets x run.methods
+# x run.seeds of params.yaml. It is made from taamctl's own table of stages.
+#
+# A stage depends on the sections of params.yaml that it reads, on the artefacts that it reads, and
+# on its key: the code that can reach its bytes, the libraries that this code uses, raw data. The
+# keys are written anew each time (a second), so `dvc status` always lists that stage; the others
+# rerun where their own key changed. Artefacts persist: what `taamctl run` has made, `dvc repro`
+# takes as it is, and the other way round.
+
+"""
+KEYS = OUTPUTS / FILE
+KINDS = {"metrics.json": "metrics", "curve.csv": "plots", "task_id.csv": "plots"}
+PLOTS: dict[str, dict[str, object]] = {
+    "curve.csv": {
+        "template": "linear",
+        "x": "stage",
+        "y": "aa",
+        "title": "average accuracy after each task",
+    },
+    "task_id.csv": {
+        "template": "confusion",
+        "x": "decision",
+        "y": "task",
+        "title": "task-ID decisions after the last task",
+    },
+}
+MATRIX = {
+    "dataset": {"dataset": "${run.datasets}"},
+    "run": {"dataset": "${run.datasets}", "method": "${run.methods}", "seed": "${run.seeds}"},
+}
+ITEM = {"dataset": "${item.dataset}", "method": "${item.method}"}
+
+
+def text() -> str:
+    """Return dvc.yaml."""
+    stages: dict[str, object] = {"keys": _keys_stage()}
+    stages |= {name: _stage(TABLE[name]) for name in STAGES}
+    editor = YAML()
+    editor.indent(mapping=2, sequence=4, offset=2)
+    editor.width = 10_000
+    buffer = io.StringIO()
+    editor.dump({"stages": stages}, buffer)
+    return HEAD + buffer.getvalue()
+
+
+def _keys_stage() -> dict[str, object]:
+    return {
+        "cmd": "taamctl keys",
+        "always_changed": True,
+        "outs": [{KEYS.as_posix(): {"cache": False, "persist": True}}],
+    }
+
+
+def _stage(row: Stage) -> dict[str, object]:
+    found: dict[str, object] = {}
+    if row.each in MATRIX:
+        found["matrix"] = dict(MATRIX[row.each])
+    found["cmd"] = _command(row)
+    deps = [_file(TABLE[name]) for name in row.reads]
+    if deps:
+        found["deps"] = deps
+    found["params"] = [
+        *(section.format(**ITEM) for section in row.sections),
+        {KEYS.as_posix(): [_key_name(row)]},
+    ]
+    for name in row.files or ("",):
+        kind = KINDS.get(name, "outs")
+        out = {f"{_folder(row)}/{name}".rstrip("/"): {"persist": True, **PLOTS.get(name, {})}}
+        found[kind] = [*found.get(kind, []), out]  # type: ignore[misc]
+    if row.files:
+        sidecar = sidecar_of(OUTPUTS / row.files[0]).name
+        found["outs"] = [*found["outs"], {f"{_folder(row)}/{sidecar}": {"persist": True}}]  # type: ignore[misc]
+    return found
+
+
+def _command(row: Stage) -> str:
+    options = "".join(f" --{name} ${{item.{name}}}" for name in MATRIX.get(row.each, ()))
+    return f"taamctl {row.name}{options}"
+
+
+def _key_name(row: Stage) -> str:
+    """Return where a stage's key stands in the file of keys."""
+    plugin = {"datasets": ".${item.dataset}", "methods": ".${item.method}"}
+    return row.name + plugin.get(row.plugin, "")
+
+
+def _file(row: Stage) -> str:
+    """Return what a later stage depends on: the main file, or of many runs their whole folder."""
+    if row.name == "eval":
+        return f"{OUTPUTS}/eval"
+    return f"{_folder(row)}/{row.files[0]}"
+
+
+def _folder(row: Stage) -> str:
+    parts = {
+        "whole": "",
+        "dataset": "/${item.dataset}",
+        "run": "/${item.dataset}/${item.method}/seed-${item.seed}",
+    }
+    return f"{OUTPUTS}/{row.name}{parts[row.each]}"

@@ -1,0 +1,175 @@
+"""Run one stage once: take the lock, reuse what is already right, else compute, then record how
+it was made.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+from taamctl.core import subnormals
+from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain, canonical
+from taamctl.runtime import provenance
+from taamctl.runtime.artefact_key import Record, altered, is_key, key_of
+from taamctl.runtime.job import Context, Job, Outcome
+from taamctl.store import atomic_files
+from taamctl.store.lock import writing
+
+
+def execute(
+    context: Context,
+    job: Job,
+    compute: Callable[[], dict[str, Plain] | None],
+    done: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Make the outputs of `job`, or reuse them.
+
+    An output is reused when its sidecar records the same key (`artefact_key`), and the output
+    itself is still the file that was recorded. Another tree of the same outputs folder may have it.
+
+    Args:
+        compute: writes all outputs atomically; may return extra facts for the sidecar. A fact
+            `cost` replaces what was measured here, where the work was done elsewhere.
+        done: runs once the sidecar is there, for what may be thrown away only then.
+    """
+    for path, made_by in job.inputs:
+        if not path.is_file():
+            raise TaamctlError(
+                f"{job.stage} needs {path}, which is not there", f"make it with: {made_by}"
+            )
+    _tell_stale_inputs(context, job)
+    main = job.outputs[0]
+    if not os.access(main.parent, os.W_OK):  # such a folder is still good for reading
+        there = _reusable(context, job, key_of(context, job))
+        if there is not None:
+            return there
+    with writing(main, wait=context.wait, tell=context.tell):
+        for output in job.outputs:
+            atomic_files.sweep(output)
+        key = key_of(context, job)
+        there = _reusable(context, job, key) or _foundelsewhere(context, job, key)
+        if there is not None:
+            done()  # a run that was stopped between its sidecar and this left it undone
+            return there
+        record = _computed(job, key, compute)
+        atomic_files.write_json(provenance.sidecar_of(main), record)
+        done()
+        cost = record["cost"]
+        context.tell(
+            f"{job.stage} {job.label}: wrote {main} in {cost['wall_s']:.1f} s "
+            f"({cost['cpu_s']:.1f} s of CPU, process peak {cost['peak_memory_mib']:.0f} MiB)"
+        )
+        return Outcome(main, False, record)
+
+
+def _computed(
+    job: Job, key: dict[str, Plain], compute: Callable[[], dict[str, Plain] | None]
+) -> dict[str, Plain]:
+    """Make the outputs, and return the record of how."""
+    clock = provenance.Clock()
+    with subnormals.flushed() if job.flushes else nullcontext():
+        facts = dict(compute() or {})
+        machine = provenance.machine()
+        if job.flushes:
+            machine["subnormals"] = subnormals.done_here()
+    return {
+        "stage": job.stage,
+        "label": job.label,
+        "key": key,
+        "asked": _asked(job),
+        "raw": {str(path): provenance.stamp(path) for path in job.raw},
+        "outputs": {output.name: provenance.stamp(output) for output in job.outputs},
+        "cost": {**clock.read(), **facts.pop("cost", {})},
+        "versions": provenance.versions(),
+        "machine": machine,
+        "facts": facts,
+    }
+
+
+def is_current(context: Context, job: Job) -> bool:
+    """Tell whether `execute` would reuse the outputs of `job`, whose inputs are there."""
+    record = provenance.recorded(job.outputs[0])
+    if context.force:
+        return False
+    key = key_of(context, job)
+    return (record is not None and _is_right(record, key, job.outputs)) or (
+        elsewhere(context, job, key) is not None
+    )
+
+
+def _reusable(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | None:
+    main = job.outputs[0]
+    record = provenance.recorded(main)
+    if context.force or record is None or not _is_right(record, key, job.outputs):
+        return None
+    context.tell(f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match)")
+    return Outcome(main, True, record)
+
+
+def _foundelsewhere(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | None:
+    """Take the outputs from another tree of the same outputs folder, where one has them."""
+    found = None if context.force else elsewhere(context, job, key)
+    if found is None:
+        return None
+    main = job.outputs[0]
+    there, record = found
+    for output in job.outputs:
+        atomic_files.take(there.with_name(output.name), output)
+    atomic_files.write_json(provenance.sidecar_of(main), record)
+    context.tell(f"{job.stage} {job.label}: reused {there} as {main} (everything matches)")
+    return Outcome(main, True, record)
+
+
+def elsewhere(
+    context: Context, job: Job, key: dict[str, Plain]
+) -> tuple[Path, dict[str, Plain]] | None:
+    """Return the main output in another tree, and its record, where one was made with this key."""
+    name = context.layout.name(job.outputs[0])
+    for tree in context.layout.trees():
+        there = tree / name
+        outputs = tuple(there.with_name(output.name) for output in job.outputs)
+        record = provenance.recorded(there)
+        if record is not None and _is_right(record, key, outputs):
+            return there, record
+    return None
+
+
+def _is_right(record: Record, key: dict[str, Plain], outputs: tuple[Path, ...]) -> bool:
+    return is_key(record, key) and not altered(record, outputs)
+
+
+def _asked(job: Job) -> dict[str, Plain]:
+    """Return the parameter sections behind an artefact, its inputs' included."""
+    found: dict[str, Plain] = {}
+    for path, _ in job.inputs:
+        found |= (provenance.recorded(path) or {}).get("asked", {})
+    return {**found, **atomic_files.strict(canonical(job.asked))}
+
+
+def _tell_stale_inputs(context: Context, job: Job) -> None:
+    """Say which inputs were made with other parameters than those of this call: a single stage
+    does not remake them.
+    """
+    if job.stage == "report":  # it puts different settings side by side, and names them itself
+        return
+    for path, _ in job.inputs:
+        what = _differences(context, (provenance.recorded(path) or {}).get("asked", {}))
+        if what:
+            context.tell(
+                f"note: {path} was made with {', '.join(what)}; taamctl run remakes what is "
+                "upstream"
+            )
+
+
+def _differences(context: Context, recorded: dict[str, Plain]) -> list[str]:
+    """Name the recorded parameters that are others now."""
+    found: list[str] = []
+    for section, old in recorded.items():
+        now = context.asked(section)
+        if isinstance(now, dict) and isinstance(old, dict):
+            changed = [key for key in old if now.get(key) != old[key]]
+            found += [f"{section}.{key} {old[key]} (now {now.get(key)})" for key in changed]
+    return found
