@@ -94,17 +94,26 @@ def _line(
         key = key_of(context, job)
         found += _outdated(job, key)
         takes = elsewhere(context, job, key) is not None
-    there = job.outputs[0].is_file()
-    would = "reuse" if there and not found else "take" if takes else "make"
+    own: State = "stale" if found else "fresh"
+    if not job.outputs[0].is_file():
+        own = "missing"
     upstream = dict.fromkeys(waits[str(path)] for path, _ in job.inputs if str(path) in waits)
     if upstream:
         found.append(f"after {' and '.join(upstream)}")
-        would = "make" if would == "make" else "check"
     if context.force:
         found.append("--force")
-        would = "make"
-    state: State = "missing" if not there else "stale" if found else "fresh"
+    state: State = "stale" if own == "fresh" and found else own
+    would = _would(own, takes=takes, waiting=bool(upstream), force=context.force)
     return Line(*which, state, found, would, str(job.outputs[0]))
+
+
+def _would(own: State, *, takes: bool, waiting: bool, force: bool) -> str:
+    """Return what a run would do with an artefact that is in a state of its own."""
+    if force or (own != "fresh" and not takes):
+        return "make"
+    if waiting:
+        return "check"
+    return "reuse" if own == "fresh" else "take"
 
 
 def _faults(job: Job) -> list[str]:

@@ -58,8 +58,7 @@ TRAPPED = '''
     from dataclasses import dataclass
     from pathlib import Path
 
-    from taamctl.core.data_set import data_set
-from taamctl.core.errors import TaamctlError
+    from taamctl.core.errors import TaamctlError
     from taamctl.core.spec import param
     from taamctl.learning.families.sequential import SequentialMethod
     from taamctl.methods import finetune
