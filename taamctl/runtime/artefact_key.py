@@ -29,7 +29,7 @@ def key_of(context: Context, job: Job) -> Key:
     inputs = {}
     for path, _ in job.inputs:
         known = (provenance.recorded(path) or NOTHING).get("outputs", {}).get(path.name)
-        inputs[context.layout.name(path)] = provenance.digest_of(path, known)
+        inputs[context.layout.name(path)] = provenance.artefact_digest(path, known)
     key = {
         "params": atomic_files.strict(canonical(job.params)),
         "inputs": inputs,
@@ -112,6 +112,6 @@ def altered(record: Record, outputs: tuple[Path, ...]) -> list[str]:
         known = record["outputs"].get(output.name)
         if known is None or not output.is_file():
             found.append(f"{output.name} is missing")
-        elif provenance.digest_of(output, known) != known["sha256"]:
+        elif provenance.artefact_digest(output, known) != known["sha256"]:
             found.append(f"{output.name} is not as it was written")
     return found

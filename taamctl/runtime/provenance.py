@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
@@ -68,15 +69,36 @@ def stamp(path: Path) -> dict[str, Plain]:
     return {"sha256": sha256(path), "size": before.st_size, "mtime_ns": before.st_mtime_ns}
 
 
-def digest_of(path: Path, known: dict[str, Plain] | None = None) -> str:
+def digest_of(path: Path, known: Plain = None) -> str:
     """Return a file's sha256, from its recorded stamp where size and modification time still
     agree.
     """
-    if known is not None:
-        now = path.stat()
-        if known.get("size") == now.st_size and known.get("mtime_ns") == now.st_mtime_ns:
-            return str(known["sha256"])
-    return sha256(path)
+    return str(known["sha256"]) if _agrees(path, known) else sha256(path)
+
+
+def artefact_digest(path: Path, known: Plain = None) -> str:
+    """Return the same of an artefact, whose time DVC, a copy or a clone may have changed: then a
+    hidden stamp beside it keeps the file from being read each time.
+    """
+    if _agrees(path, known):
+        return str(known["sha256"])
+    beside = path.with_name(f".{path.name}.stamp")
+    with suppress(TaamctlError, OSError):
+        later = atomic_files.read_json(beside)
+        if isinstance(later, dict) and _agrees(path, later):
+            return str(later["sha256"])
+    now = stamp(path)
+    with suppress(TaamctlError, OSError):  # in a folder that cannot be written it is read again
+        atomic_files.write_json(beside, now)
+    return str(now["sha256"])
+
+
+def _agrees(path: Path, known: Plain) -> bool:
+    """Tell whether a file has the size and modification time of a stamp."""
+    if not isinstance(known, dict) or "sha256" not in known:
+        return False
+    now = path.stat()
+    return (known.get("size"), known.get("mtime_ns")) == (now.st_size, now.st_mtime_ns)
 
 
 def versions() -> dict[str, str]:
