@@ -11,6 +11,7 @@ from taamctl.cli.common import make_context
 from taamctl.cli.executor_options import Executor, cluster
 from taamctl.cli.shared_options import Grid, Profile, RawSettings, Writing
 from taamctl.cli.verb_report import show
+from taamctl.cli.verb_status import show as show_status
 from taamctl.params.report_params import ReportParams
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ def command(
     as_json: Annotated[
         bool, Option("--json", help="Print a JSON array: an object per (data set, method, seed).")
     ] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Only say what would be made again, and why.")
+    ] = False,
     executor: Executor,
     writing: Writing,
 ) -> None:
@@ -42,6 +46,9 @@ def command(
 
     executor.check()
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
+    if dry_run:
+        show_status(context, as_json=as_json)
+        return
     with cluster(context, executor) as client:
         path = walk.whole(context, client)
     if as_json:
