@@ -7,6 +7,7 @@ import json
 import zipfile
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import yaml
@@ -23,7 +24,7 @@ from taamctl.core.types import Array
 from taamctl.datasets import _imported
 from taamctl.features.split_parts import Parts
 from taamctl.importing import upgrade_graph
-from taamctl.params import params_file, sections
+from taamctl.params import params_file, recorded_params, sections
 from taamctl.report import lens_table, report_rows
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
@@ -45,6 +46,7 @@ VERSIONS = {
     "bank-2": (3, 2, 1, 2),
 }
 STAGES = ("split", "precompute", "train", "infer")
+SAME = ("val/all_seen", "test/all_seen", "test/similarity", "test/decision")
 SAID = ("decision", "all_seen", "up_to_task", "task_only")
 
 
@@ -197,6 +199,28 @@ def test_trained_methods_predict_as_they_did(entry: Entry) -> None:
     for part in ("val", "test"):
         for name in SAID:
             assert np.array_equal(now[f"{part}/{name}"], then[f"{part}/{name}"])
+
+
+@of("bank-2")
+def test_a_trained_method_with_other_recorded_parameters_predicts_the_same(
+    entry: Entry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    then = arrays(entry.file("infer"), "infer")
+    with h5py.File(entry.file("train"), "r+") as file:
+        made = json.loads(file.attrs["params"])
+        made["train"]["momentum"] = 0.9
+        del made["method"]["iterations"]
+        file.attrs["params"] = json.dumps(made)
+    with pytest.raises(TaamctlError, match="recorded.iterations: missing") as caught:
+        infer_stage.run(entry.context(), *entry.run)
+    assert caught.value.hint.startswith("make it again with: taamctl train --dataset tiny")
+    place = "taamctl.methods.linear_probe:Params"
+    monkeypatch.setitem(recorded_params.BEFORE, place, {"iterations": 1000})
+    caplog.clear()
+    infer_stage.run(entry.context(), *entry.run)
+    assert "train.h5 records recorded.momentum = 0.9" in caplog.text
+    now = arrays(entry.file("infer"), "infer")
+    assert all(np.array_equal(now[name], then[name], equal_nan=True) for name in SAME)
 
 
 @of("infer-1")
