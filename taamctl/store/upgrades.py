@@ -20,8 +20,8 @@ NAMES_NOT_KEPT = "not kept"
 
 def _names_stated(said: Attributes) -> Attributes:
     """Say in a graph whether its features are named, or whether names were not kept then."""
-    answers = {None: NAMES_NOT_KEPT, True: "yes", False: "no"}
-    return {**said, "features_named": answers[said.get("features_named")]}
+    answers: dict[Plain, str] = {True: "yes", False: "no"}
+    return {**said, "features_named": answers.get(said.get("features_named"), NAMES_NOT_KEPT)}
 
 
 # kind -> version n -> what turns the attributes of version n into those of n + 1
