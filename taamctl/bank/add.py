@@ -130,11 +130,11 @@ def _add_one(
         if config.precompute.feature_norm == "as_released"
         else config.precompute.feature_norm
     )
-    made_from = {"bank": config.plain(), "number": number}
+    made_from = {"bank": now.config, "number": number}
     if now.shared is None:
         shared = task_file.draw_shared(config, features, source.graph.feature_names)
         file = f"shared-{number:04d}.h5"
-        task_file.write_shared(folder / file, shared, {"bank": config.plain()})
+        task_file.write_shared(folder / file, shared, {"bank": now.config})
         now = replace(
             now, num_features=features, feature_norm=norm, shared=store.stamp(folder, file)
         )
@@ -155,7 +155,7 @@ def _add_one(
     file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(group.names).encode()).hexdigest()[:8]}.h5"
     task_file.write_task(folder / file, task, made_from)
     solved_file = f"router-{number:04d}.h5"
-    task_file.write_router(folder / solved_file, solved, {"bank": config.plain()})
+    task_file.write_router(folder / solved_file, solved, {"bank": now.config})
     entry = Entry(
         number, *store.stamp(folder, file), group.names, task.bounds, *task.nodes, source.graph.name
     )

@@ -41,7 +41,7 @@ def remove(
                 [t.sums for t in tasks], [t.classes for t in tasks], config.bank.router
             )
             file = f"router-{now.generation + 1:04d}.h5"
-            task_file.write_router(folder / file, solved, {"bank": config.plain()})
+            task_file.write_router(folder / file, solved, {"bank": now.config})
             stamp = store.stamp(folder, file)
         made = store.commit(
             folder, now, replace(now, action=f"removed task {number}", tasks=left, router=stamp)

@@ -13,7 +13,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import StreamInfo
 from taamctl.learning.contract.method import Method
-from taamctl.params import binding
+from taamctl.params import recorded_params
 from taamctl.params.bank_params import BankParams
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.sections import Params
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 METHODS = "taamctl.methods"
 P = TypeVar("P")
+Recorded = Mapping[str, Plain]  # the parameters that a manifest holds, by section
 
 
 @dataclass(frozen=True)
@@ -96,24 +97,62 @@ def from_params(checked: Params, method: str, seed: int) -> Config:
     return made
 
 
-def from_plain(values: Mapping[str, Plain], source: str) -> Config:
-    """Return the configuration that a manifest holds; every fault is named."""
+def from_plain(values: Recorded, source: str) -> Config:
+    """Return the configuration that a manifest holds.
+
+    A parameter that it lacks means what it meant when the bank was made; one too many is told and
+    left aside.
+
+    Args:
+        source: the manifest, for messages.
+
+    Raises:
+        TaamctlError: a parameter is missing of which it is not known what it meant, or has an
+            impossible value; every fault is named.
+    """
     faults: list[str] = []
-    cls = registry.load(METHODS, values["method"]).Params
-    own = None if cls is None else binding.bind(cls, values["own"], "own", faults)
 
     def section(name: str, kind: type[P]) -> P:
-        made = binding.bind(kind, values.get(name), name, faults)
+        made = recorded_params.bind(kind, values.get(name), name, source, faults)
         return cast(P, made)  # None where there are faults, which are raised below
 
+    own = recorded_params.bind(_own_params(values), values.get("own"), "own", source, faults)
     split = section("split", SplitParams)
     precompute = section("precompute", PrecomputeParams)
     train = section("train", TrainParams)
     infer = section("infer", InferParams)
     bank = section("bank", BankParams)
-    binding.raise_faults(source, faults)
+    if faults:
+        raise TaamctlError(
+            "\n  ".join([f"{source} records parameters that cannot be read:", *faults]),
+            "use the taamctl that made the bank, or teach a new one: taamctl bank create",
+        )
     method = str(values["method"])
     return Config(method, own, int(values["seed"]), split, precompute, train, infer, bank)
+
+
+def completed(values: Recorded) -> dict[str, Plain]:
+    """Return what a manifest holds with the parameters that it lacks; none is taken away."""
+    classes = {
+        "split": SplitParams,
+        "precompute": PrecomputeParams,
+        "train": TrainParams,
+        "infer": InferParams,
+        "bank": BankParams,
+        "own": _own_params(values),
+    }
+    filled = {
+        name: recorded_params.completed(cls, values.get(name) or {})
+        for name, cls in classes.items()
+        if cls is not None
+    }
+    return {**values, **filled}
+
+
+def _own_params(values: Recorded) -> type[object] | None:
+    """Return the class of the method's own parameters; None where it has none."""
+    cls: type[object] | None = registry.load(METHODS, values["method"]).Params
+    return cls
 
 
 def unfit(config: Config) -> str:

@@ -7,17 +7,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import BANK, Record
+from taamctl.core.plain_values import Plain
 from taamctl.store import atomic_files
 
-FORMAT = 1
+FORMAT = BANK.versions.present
 NAME = "manifest.json"
 CREATE = "taamctl bank create"
+OF_THE_FILE = ("format", "digest")  # what a manifest says of its file
 
 
 @dataclass(frozen=True)
@@ -51,30 +53,28 @@ class Manifest:
         generation: 0 for a new bank; every change counts on.
         action: what made this generation, in words.
         previous: digest of the generation before; empty for the first.
-        config: as `bank.config.Config.plain` returns it.
+        config: the parameters as they were recorded, those that this taamctl does not know too;
+            `bank.config.from_plain` makes a configuration of them.
         num_features: F; None before the first task.
         feature_norm: `none` or `row`, fixed by the first task.
         shared: (file, sha256) of what all tasks share. router: the same of the solved router of
             just these tasks.
         tasks: in the order in which they were learned.
+        format, digest: of the file that it was read from, or written to: its version, and the
+            checksum of everything that stands in it. They are not part of what it says.
     """
 
     generation: int
     action: str
     previous: str
-    config: dict[str, Any]
+    config: dict[str, Plain]
     num_features: int | None = None
     feature_norm: str | None = None
     shared: tuple[str, str] | None = None
     router: tuple[str, str] | None = None
     tasks: tuple[Entry, ...] = ()
-
-    @property
-    def digest(self) -> str:
-        """Return the checksum of everything that it says."""
-        return hashlib.sha256(
-            json.dumps(atomic_files.strict(asdict(self)), sort_keys=True).encode()
-        ).hexdigest()
+    format: int = field(default=FORMAT, compare=False)
+    digest: str = field(default="", compare=False)
 
     @property
     def files(self) -> dict[str, str]:
@@ -103,18 +103,38 @@ def copy_of(folder: Path, generation: int) -> Path:
     return folder / "manifests" / f"{generation:04d}.json"
 
 
-def write(folder: Path, manifest: Manifest) -> None:
+def write(folder: Path, manifest: Manifest) -> Manifest:
     """Write a generation: first its copy, then `manifest.json`, which makes it the bank's."""
-    record = {"format": FORMAT, "digest": manifest.digest, **asdict(manifest)}
-    atomic_files.write_json(copy_of(folder, manifest.generation), record)
-    atomic_files.write_json(folder / NAME, record)
+    said = {key: value for key, value in asdict(manifest).items() if key not in OF_THE_FILE}
+    record = {**BANK.stamp, **said}
+    digest = digest_of(record)
+    atomic_files.write_json(copy_of(folder, manifest.generation), {**record, "digest": digest})
+    return adopt(folder, manifest.generation)
+
+
+def adopt(folder: Path, generation: int) -> Manifest:
+    """Make the copy of a generation the bank's, byte for byte."""
+    copy = copy_of(folder, generation)
+    atomic_files.write_text(folder / NAME, copy.read_text(encoding="utf-8"))
+    return read(folder / NAME)
+
+
+def digest_of(record: Mapping[str, Plain]) -> str:
+    """Return the checksum of everything that a manifest says, as it is recorded.
+
+    It covers what stands in the file, known or not; in format 1 the format itself was left out.
+    """
+    left_out = ("digest", "format") if record["format"] == 1 else ("digest",)
+    said = {key: value for key, value in record.items() if key not in left_out}
+    text = json.dumps(atomic_files.strict(said), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read(path: Path) -> Manifest:
     """Read one generation.
 
     Raises:
-        TaamctlError: missing, broken, of another format, or changed after it was written.
+        TaamctlError: missing, broken, of a newer format, or changed after it was written.
     """
     if not path.is_file():
         raise TaamctlError(
@@ -123,41 +143,41 @@ def read(path: Path) -> Manifest:
     record = atomic_files.read_json(path)
     if not isinstance(record, dict) or "format" not in record:
         raise TaamctlError(f"{path} is no manifest of a bank")
-    if record["format"] != FORMAT:
-        raise TaamctlError(
-            f"{path} has format {record['format']}, this taamctl reads {FORMAT}",
-            "use the taamctl that wrote it",
-        )
+    now = BANK.read(record, str(path))
+    digest = digest_of(record)
+    if digest != record.get("digest"):
+        raise _edited(path)
     try:
-        made = _parsed(record)
+        return replace(_parsed(now), format=int(record["format"]), digest=digest)
     except (KeyError, TypeError, ValueError):
         raise _edited(path) from None
-    if made.digest != record.get("digest"):
-        raise _edited(path)
-    return made
 
 
-def _parsed(record: Mapping[str, Any]) -> Manifest:
-    tasks = tuple(
-        Entry(
-            **{
-                **t,
-                "classes": tuple(t["classes"]),
-                "bounds": (int(t["bounds"][0]), int(t["bounds"][1])),
-            }
-        )
-        for t in record["tasks"]
+def _parsed(record: Record) -> Manifest:
+    return Manifest(
+        generation=int(record["generation"]),
+        action=str(record["action"]),
+        previous=str(record["previous"]),
+        config=dict(record["config"]),
+        num_features=record["num_features"],
+        feature_norm=record["feature_norm"],
+        shared=_stamp(record["shared"]),
+        router=_stamp(record["router"]),
+        tasks=tuple(_entry(task) for task in record["tasks"]),
     )
-    stamps: dict[str, Any] = {
-        key: None if record[key] is None else tuple(map(str, record[key]))
-        for key in ("shared", "router")
-    }
-    rest = {
-        key: value
-        for key, value in record.items()
-        if key not in ("format", "digest", "tasks", *stamps)
-    }
-    return Manifest(tasks=tasks, **stamps, **rest)
+
+
+def _stamp(found: Plain) -> tuple[str, str] | None:
+    """Return (file, sha256), or None."""
+    if found is None:
+        return None
+    file, digest = found
+    return str(file), str(digest)
+
+
+def _entry(task: Record) -> Entry:
+    low, high = task["bounds"]
+    return Entry(**{**task, "classes": tuple(task["classes"]), "bounds": (int(low), int(high))})
 
 
 def _edited(path: Path) -> TaamctlError:

@@ -43,8 +43,7 @@ def create(folder: Path, config: Config) -> Manifest:
             raise TaamctlError(
                 f"{folder} is there already and not empty", "choose a new folder for the bank"
             )
-        manifests.write(folder, made)
-    return made
+        return manifests.write(folder, made)
 
 
 def current(folder: Path) -> Manifest:
@@ -83,9 +82,8 @@ def _caught_up(folder: Path, now: Manifest, tell: Tell) -> Manifest:
             later = manifests.read(manifests.copy_of(folder, generation))
             if later.generation == now.generation + 1 and later.previous == now.digest:
                 require(folder, later)
-                manifests.write(folder, later)
+                now = manifests.adopt(folder, generation)
                 tell(f"generation {generation} is whole and follows: it is the bank's now")
-                now = later
         except TaamctlError:
             continue
     return now
@@ -144,8 +142,7 @@ def files(folder: Path) -> list[Path]:
 def commit(folder: Path, before: Manifest, after: Manifest) -> Manifest:
     """Write the generation after `before`; hold the lock."""
     made = replace(after, generation=before.generation + 1, previous=before.digest)
-    manifests.write(folder, made)
-    return made
+    return manifests.write(folder, made)
 
 
 def stamp(folder: Path, file: str) -> tuple[str, str]:

@@ -101,5 +101,6 @@ def verify(folder: Folder, as_json: AsJson = False) -> None:
 
 app.command("remove")(verb_bank_change.remove)
 app.command("rollback")(verb_bank_change.rollback)
+app.command("upgrade")(verb_bank_change.upgrade)
 app.command("export")(verb_bank_change.export)
 app.command("import")(verb_bank_change.restore)

@@ -1,7 +1,10 @@
-"""`taamctl bank remove`, `rollback`, `export` and `import`: what teaching does not do."""
+"""`taamctl bank remove`, `rollback`, `upgrade`, `export` and `import`: what teaching does not
+do.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +12,7 @@ import typer
 from typer import Argument, Option
 
 from taamctl.cli.console import say
+from taamctl.cli.shared_options import AsJson
 from taamctl.cli.verb_bank_make import Folder, NoWait
 
 if TYPE_CHECKING:
@@ -46,6 +50,26 @@ def rollback(
     from taamctl.bank import change
 
     _say_state(change.rollback(folder, to, wait=not no_wait, tell=say))
+
+
+def upgrade(folder: Folder, no_wait: NoWait = False, as_json: AsJson = False) -> None:
+    """Write the manifest anew in the present version, as a new generation; no task's file changes.
+
+    A bank of an earlier version is read without that too.
+    """
+    from taamctl.bank import upgrade as bank_upgrade
+
+    now, changes = bank_upgrade.upgrade(folder, wait=not no_wait, tell=say)
+    if as_json:
+        facts = {"folder": str(folder), "generation": now.generation, "format": now.format}
+        typer.echo(json.dumps({**facts, "changes": changes}, indent=1))
+        return
+    for line in changes:
+        typer.echo(line)
+    if not changes:
+        say(f"{folder} is of format {now.format} with every parameter already: nothing to do")
+        return
+    _say_state(now)
 
 
 def export(

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import typer
 
-from taamctl.cli import verb_data_doctor, verb_data_example, verb_data_import
+from taamctl.cli import (
+    verb_data_doctor,
+    verb_data_example,
+    verb_data_import,
+    verb_data_upgrade,
+)
 from taamctl.cli.console import Column, print_table, say
 from taamctl.cli.progress_bars import ByteProgress
 from taamctl.cli.shared_options import AsJson, DataRoot, DatasetName, flat
@@ -22,6 +27,7 @@ app = typer.Typer(help="List, describe, fetch and examine data sets.", no_args_i
 app.command("doctor")(flat(verb_data_doctor.command))
 app.command("example")(verb_data_example.command)
 app.command("import")(flat(verb_data_import.command))
+app.command("upgrade")(verb_data_upgrade.command)
 
 
 @app.command("list")

@@ -13,7 +13,7 @@ from taamctl.core import registry
 from taamctl.core.rows import FeatureRows, block_rows
 from taamctl.core.types import CSR, Array, Given, NodeGraph
 from taamctl.datasets._meta import Meta
-from taamctl.store import artefact_writer, artefacts, atomic_files
+from taamctl.store import artefact_writer, artefacts, atomic_files, upgrades
 
 KIND = "graph"
 MADE_BY = "taamctl data import"
@@ -52,7 +52,7 @@ def _fill(writer: artefact_writer.Writer, graph: NodeGraph, directed: bool) -> N
             writer.put("features/data", x.data)
     else:
         writer.put("features/dense", x)
-    writer.attribute("features_named", bool(graph.feature_names))
+    writer.attribute("features_named", "yes" if graph.feature_names else "no")
     if graph.feature_names:
         writer.put("features/name", graph.feature_names)
     writer.put("labels", graph.labels)
@@ -99,7 +99,7 @@ def read(path: Path) -> NodeGraph:
 
 def from_before_names(file: artefacts.Artefact) -> bool:
     """Tell whether an opened graph was written before names of features were kept."""
-    return "features_named" not in file.attributes()
+    return bool(file.attribute("features_named") == upgrades.NAMES_NOT_KEPT)
 
 
 def feature_names(file: artefacts.Artefact) -> tuple[str, ...]:

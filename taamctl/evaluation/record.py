@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import EVALUATION, METRICS
 from taamctl.core.types import Array
 
-KIND = "taamctl.evaluation"
-VERSION = 1
+KIND = EVALUATION.versions.kind
+VERSION = EVALUATION.versions.present
 Number = float | None  # None where a value is not defined; null in the file
 
 
@@ -126,6 +126,8 @@ class Evaluation:
 class Metrics(Cost):
     """The headline numbers on the test part, as `dvc metrics` shows them: metrics.json."""
 
+    kind: str = described(f"always `{METRICS.versions.kind}`", default=METRICS.versions.kind)
+    schema_version: int = described("version of this schema", default=METRICS.versions.present)
     aa: Number = described("average accuracy in the method's own scope")
     af: Number = described("average forgetting there")
     bwt: Number = described("backward transfer there")
@@ -144,19 +146,10 @@ def read(made: object, origin: str) -> Evaluation:
     Raises:
         TaamctlError: not an evaluation, or one of a newer version.
     """
-    again = "make it again with: taamctl eval --force"
-    version = made.get("schema_version", 0) if isinstance(made, dict) else 0
-    if isinstance(version, int) and version > VERSION:
-        raise TaamctlError(
-            f"{origin} has version {version} of {KIND}, and this taamctl reads up to {VERSION}",
-            f"install a newer taamctl, or {again}",
-        )
     try:
-        found = msgspec.convert(made, Evaluation)
+        found = msgspec.convert(EVALUATION.read(made, origin), Evaluation)
     except msgspec.ValidationError:
-        found = None
-    if found is None or found.kind != KIND:
-        raise TaamctlError(f"{origin} is no evaluation that this taamctl can read", again)
+        raise EVALUATION.unreadable(origin) from None
     return found
 
 

@@ -14,6 +14,7 @@ from typing import TypeVar, overload
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
+from taamctl.params import recorded_params
 from taamctl.params.binding import bind, raise_faults, unknown
 
 P = TypeVar("P")
@@ -48,7 +49,7 @@ class Params:
 
     def section(self, cls: type[P]) -> P:
         """Return the section that `cls` is the dataclass of, such as `TrainParams`."""
-        place = f"{cls.__module__}:{cls.__qualname__}"
+        place = recorded_params.place(cls)
         name = next(name for name, target in SECTIONS.items() if target == place)
         return self._bound(cls, self.tree.get(name), name)
 
@@ -152,13 +153,14 @@ def recorded(cls: type[P] | None, values: object, path: Path, made_by: str) -> P
 def recorded(cls: type[P] | None, values: object, path: Path, made_by: str) -> P | None:
     """Return the parameters that an artefact records of its making; None where the class is None.
 
+    One that the artefact lacks means what it meant then; one too many is told and left aside.
+
     Raises:
-        TaamctlError: another version recorded them, with other parameters.
+        TaamctlError: one is missing of which it is not known what it meant, or has an impossible
+            value.
     """
-    if cls is None:
-        return None
     faults: list[str] = []
-    made = bind(cls, values, "recorded", faults)
+    made = recorded_params.bind(cls, values, "recorded", str(path), faults)
     if faults:
         raise TaamctlError(
             f"{path} was made by another version, with other parameters: {faults[0]}",

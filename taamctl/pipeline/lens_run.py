@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from taamctl.core.json_kinds import LENS
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import CSR, Array, QueryGraph
 from taamctl.evaluation import cost, matrix
@@ -127,6 +128,7 @@ def run(shared: LensInputs, method: str, seed: int) -> Outcome:
         atomic_files.write_json(
             job.outputs[0],
             {
+                **LENS.stamp,
                 "dataset": shared.dataset,
                 "method": method,
                 "seed": seed,

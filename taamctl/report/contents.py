@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from taamctl.core.json_kinds import REPORT
 from taamctl.report import (
     collect,
     figure_data,
@@ -89,6 +90,7 @@ def write(folder: Path, found: Sources, decimals: int) -> None:
     verdicts = [collect.verdicts(path) for path in found.verdicts]
     left_out = found.left_out
     value = {
+        **REPORT.stamp,
         "rows": over_seeds,
         "validation": validation,
         "runs": runs,

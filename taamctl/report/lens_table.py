@@ -14,7 +14,9 @@ from typing import Any
 import msgspec
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import LENS
 from taamctl.evaluation.record import Number
+from taamctl.params.recorded_params import settings_in_full
 from taamctl.report.collect import run_id
 from taamctl.report.report_rows import mean_std, without_seed
 from taamctl.report.report_tables import csv_text, markdown_rows
@@ -189,7 +191,8 @@ def rows(paths: Sequence[Path]) -> list[LensRow]:
     groups: dict[tuple[str, Setting], list[tuple[int, _Cell]]] = {}
     for path in paths:
         made = _read(path)
-        settings = json.dumps(without_seed(made.settings), sort_keys=True)
+        full = settings_in_full(made.settings, made.method)
+        settings = json.dumps(without_seed(full), sort_keys=True)
         digest = hashlib.sha256(settings.encode()).hexdigest()[:8]
         for cell in made.cells:
             setting = Setting(
@@ -214,7 +217,8 @@ def rows(paths: Sequence[Path]) -> list[LensRow]:
 
 def _read(path: Path) -> _File:
     try:
-        made = msgspec.convert(atomic_files.read_json(path, "taamctl eval --lens"), _File)
+        record = LENS.read(atomic_files.read_json(path, "taamctl eval --lens"), str(path))
+        made = msgspec.convert(record, _File)
         without_seed(made.settings)
     except (msgspec.ValidationError, KeyError, AttributeError):
         raise TaamctlError(

@@ -15,8 +15,10 @@ import msgspec
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import EVALUATION, REPORT
 from taamctl.evaluation import routing
 from taamctl.evaluation.record import Cost, Evaluation, Number, number, numbers, read
+from taamctl.params.recorded_params import settings_in_full
 from taamctl.runtime import provenance
 from taamctl.store import atomic_files
 
@@ -119,11 +121,8 @@ def run_row(path: Path, part: str = "test") -> RunRow:
     made = read(atomic_files.read_json(path, "taamctl eval"), str(path))
     try:
         return _row(made, part, provenance.sha256(path))
-    except KeyError as missing:
-        raise TaamctlError(
-            f"{path} is no evaluation that this taamctl can read: it lacks {missing}",
-            "make it again with: taamctl eval --force",
-        ) from None
+    except KeyError:
+        raise EVALUATION.unreadable(str(path)) from None
 
 
 def _row(made: Evaluation, part: str, sha256: str) -> RunRow:
@@ -145,7 +144,7 @@ def _row(made: Evaluation, part: str, sha256: str) -> RunRow:
         split=made.split,
         task_id=routed if inferred else made.task_id_kind,
         task_id_kind=made.task_id_kind,
-        settings=without_seed(made.settings),
+        settings=without_seed(settings_in_full(made.settings, made.method)),
         seed=made.seed,
         aa=headline.aa,
         af=headline.af,
@@ -237,5 +236,13 @@ def mean_std(values: Sequence[Number]) -> tuple[Number, Number]:
 
 
 def read_rows(path: Path) -> list[SeedsRow]:
-    """Return the rows over seeds of a report.json."""
-    return msgspec.convert(atomic_files.read_json(path, "taamctl report")["rows"], list[SeedsRow])
+    """Return the rows over seeds of a report.json.
+
+    Raises:
+        TaamctlError: missing, or no report that can be read.
+    """
+    made = REPORT.read(atomic_files.read_json(path, "taamctl report"), str(path))
+    try:
+        return msgspec.convert(made.get("rows"), list[SeedsRow])
+    except msgspec.ValidationError:
+        raise REPORT.unreadable(str(path)) from None

@@ -20,13 +20,20 @@ from taamctl.core.plain_values import Plain
 from taamctl.core.types import Array
 from taamctl.store import schema
 from taamctl.store.artefact_writer import checksum
+from taamctl.store.upgrades import Attributes, versions_of
 
 if TYPE_CHECKING:
     import h5py
 
 
 class Artefact:
-    """A complete artefact, open for reading. Use it as a context manager."""
+    """A complete artefact, open for reading. Use it as a context manager.
+
+    Args:
+        kind: what is expected; a file of an earlier version is then read as one of the present.
+            None: anything, as it stands in the file.
+        made_by: the command that makes it, for messages.
+    """
 
     def __init__(self, path: Path, kind: str | None = None, made_by: str = "") -> None:
         self.path = path
@@ -66,13 +73,18 @@ class Artefact:
             raise TaamctlError(
                 f"{self.path} holds a {self.kind} artefact, expected {kind}", self._make
             )
-        known = schema.KINDS.get(self.kind)
-        if known is None or known.version != self.version:
+        if self.kind not in schema.KINDS:
             raise TaamctlError(
-                f"{self.path}: {self.kind} artefact of schema version {self.version}, this taamctl "
-                f"reads {known.version if known else 'none of that kind'}",
-                self._make,
+                f"{self.path} is of kind {self.kind}, which this taamctl does not know",
+                "install a newer taamctl",
             )
+        with self._guard("its attributes"):
+            self._attributes = {name: _plain(v) for name, v in self._handle.attrs.items()}
+        said = versions_of(self.kind).upgraded(
+            self._attributes, self.version, str(self.path), self._make
+        )
+        if kind is not None:  # whoever asks for no kind looks at the file as it is
+            self._attributes = said
 
     def __enter__(self) -> Self:
         return self
@@ -84,20 +96,32 @@ class Artefact:
     def params(self) -> dict[str, Plain]:
         """Return the parameters that made this artefact."""
         with self._guard("params"):
-            made: dict[str, Plain] = json.loads(str(self._handle.attrs["params"]))
+            made: dict[str, Plain] = json.loads(str(self.attribute("params")))
         return made
 
     def attribute(self, name: str) -> Plain:
         """Return one root attribute."""
+        self._require_since(name)
         with self._guard(name):
-            value = self._handle.attrs[name]
-        return value.item() if isinstance(value, np.generic) else value
+            return self._attributes[name]
 
-    def attributes(self) -> dict[str, Plain]:
+    def attributes(self) -> Attributes:
         """Return all root attributes."""
-        with self._guard("its attributes"):
-            names = list(self._handle.attrs)
-        return {name: self.attribute(name) for name in names}
+        return dict(self._attributes)
+
+    def _require_since(self, name: str) -> None:
+        """Refuse what the file's version did not hold yet.
+
+        Raises:
+            TaamctlError: it came with a later version.
+        """
+        since = schema.since(self.kind, name)
+        if self.version < since:
+            raise TaamctlError(
+                f"{self.path} is of version {self.version} of {self.kind}, which has no {name}: "
+                f"it is written since version {since}",
+                self._remake(),
+            )
 
     def has(self, path: str) -> bool:
         """Tell whether an entry is there."""
@@ -185,6 +209,7 @@ class Artefact:
 
     def _entry(self, path: str) -> h5py.Dataset:
         if not self.has(path):
+            self._require_since(path)
             raise TaamctlError(f"{self.path} has no entry {path}", self._remake())
         with self._guard(path):
             return self._handle[path]
@@ -207,3 +232,8 @@ class Artefact:
 
     def _remake(self) -> str:
         return f"make it again with: {self._made_by} --force" if self._made_by else ""
+
+
+def _plain(value: Plain) -> Plain:
+    """Return an attribute as a plain value."""
+    return value.item() if isinstance(value, np.generic) else value

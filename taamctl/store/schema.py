@@ -7,39 +7,43 @@ those of the README: N nodes of the group, E edges, F features, C classes, T tas
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Entry:
     """One HDF5 data set of an artefact: its dtype, dimension labels and meaning; `optional`
-    where a switch decides.
+    where a switch decides; `since` which version of the kind it is written.
     """
 
     dtype: str
     dims: tuple[str, ...]
     doc: str
     optional: bool = False
+    since: int = 1
 
 
 @dataclass(frozen=True)
 class Kind:
     """One kind of artefact: its version and entries.
 
-    `open_entries` admits further ones (a method's own state).
+    `open_entries` admits further ones (a method's own state). `later_attributes` are those root
+    attributes that came after version 1, each with the version since which it is written.
     """
 
     version: int
     doc: str
     entries: dict[str, Entry]
     open_entries: bool = False
+    later_attributes: Mapping[str, int] = field(default_factory=dict)
 
 
 GROUP = "tasks/{task}/{part}/"
 
 KINDS: dict[str, Kind] = {
     "graph": Kind(
-        1,
+        2,
         "a graph of one's own, `data/<name>.h5`: what `split` and `precompute` read",
         {
             "adjacency/indptr": Entry(
@@ -116,14 +120,18 @@ KINDS: dict[str, Kind] = {
                 ("N+1",),
                 "edges inside all tasks' val nodes, and inside all tasks' test nodes: the mixed "
                 "query graphs; training rows are empty",
+                since=2,
             ),
-            "mixed/indices": Entry("int32", ("E",), "sending nodes, in the grouped numbering"),
+            "mixed/indices": Entry(
+                "int32", ("E",), "sending nodes, in the grouped numbering", since=2
+            ),
             "account/table": Entry(
                 "int64",
                 ("T*3", "4"),
                 "per (task, part): nodes, edges kept, self-loops among them, isolated nodes",
             ),
         },
+        later_attributes={"features_sha256": 3},
     ),
     "precompute": Kind(
         2,
@@ -227,6 +235,7 @@ KINDS: dict[str, Kind] = {
                 ("routing",),
                 "share of right task IDs after the last task by AMP and cosine, AMP and Euclid, "
                 "LS and cosine, LS and Euclid: from the profiles alone",
+                since=2,
             ),
             "{part}/legacy": Entry(
                 "int32",
@@ -234,6 +243,7 @@ KINDS: dict[str, Kind] = {
                 "the final model's predicted class in the method's own scope, all_seen cut to "
                 "the classes of a stage: what the released test pass evaluates; only to explain "
                 "printed AF values",
+                since=2,
             ),
         },
     ),
@@ -326,6 +336,14 @@ def entry_of(kind: str, path: str) -> Entry | None:
     return None
 
 
+def since(kind: str, name: str) -> int:
+    """Return since which version of a kind an array or a root attribute is written."""
+    entry = entry_of(kind, name)
+    if entry is not None:
+        return entry.since
+    return KINDS[kind].later_attributes.get(name, 1)
+
+
 def markdown() -> str:
     """Return the table of kinds as Markdown: the README section, which a test holds to this."""
     lines = []
@@ -339,9 +357,17 @@ def markdown() -> str:
         ]
         for path, entry in kind.entries.items():
             where = path.replace("{task}", "<task>").replace("{part}", "<part>")
-            optional = " (optional)" if entry.optional else ""
-            lines.append(
-                f"| `{where}` | {entry.dtype} | {' x '.join(entry.dims)} | {entry.doc}{optional} |"
-            )
+            dims = " x ".join(entry.dims)
+            lines.append(f"| `{where}` | {entry.dtype} | {dims} | {entry.doc}{_remark(entry)} |")
         lines.append("")
     return "\n".join(lines).rstrip()
+
+
+def _remark(entry: Entry) -> str:
+    """Return in brackets what is special about an array; empty where nothing is."""
+    words = []
+    if entry.optional:
+        words.append("optional")
+    if entry.since > 1:
+        words.append(f"since version {entry.since}")
+    return f" ({', '.join(words)})" if words else ""

@@ -351,7 +351,7 @@ def _swap(path: Path) -> None:
         (_empty, "is broken"),
         (_text, "is broken"),
         (_unmark, "is incomplete"),
-        (_age, "schema version 999"),
+        (_age, "has version 999 of precompute"),
         (_swap, "holds a split artefact, expected precompute"),
     ],
 )

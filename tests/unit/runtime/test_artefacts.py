@@ -82,7 +82,7 @@ def test_entries_follow_the_table(tmp_path: Path) -> None:
         ("unmark", "is incomplete"),
         ("flip", "does not match its checksum"),
         ("text", "is broken"),
-        ("version", "schema version 99"),
+        ("version", "has version 99 of train, and this taamctl reads version 1"),
         ("missing", "no file"),
     ],
 )
