@@ -51,9 +51,10 @@ def note(frame: FrameType, found: set[tuple[str, str]]) -> None:
     module = frame.f_globals.get("__name__", "")
     symbol = frame.f_code.co_qualname.partition(".")[0]
     made_by_python = symbol.startswith(("<", "__"))  # a module's body, a dataclass's functions
-    if module.startswith("taamctl.") and not made_by_python and (module, symbol) not in found:
-        if not for_the_machinery(frame):
-            found.add((module, symbol))
+    if made_by_python or not module.startswith("taamctl.") or (module, symbol) in found:
+        return
+    if not for_the_machinery(frame):
+        found.add((module, symbol))
 
 
 def for_the_machinery(frame: FrameType) -> bool:

@@ -9,7 +9,8 @@ import yaml
 
 from taamctl.core.errors import TaamctlError
 from taamctl.params.params_file import PACKAGED, set_value
-from taamctl.pipeline import project
+from taamctl.pipeline import dag, project
+from taamctl.runtime.stage_table import STAGES, TABLE
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -18,26 +19,28 @@ def _packaged() -> dict[str, Any]:
     return yaml.safe_load(PACKAGED.read_text(encoding="utf-8"))
 
 
-def _without_code(stage: dict[str, Any]) -> dict[str, Any]:
-    deps = [d for d in stage.get("deps", []) if not d.startswith(("taamctl/", "stages/"))]
-    return {**{k: v for k, v in stage.items() if k != "deps"}, **({"deps": deps} if deps else {})}
+def test_a_folder_gets_the_dag_of_the_repository() -> None:
+    assert project.texts(_packaged(), [])["dvc.yaml"] == (ROOT / "dvc.yaml").read_text()
 
 
-def test_the_dag_is_that_of_the_repository_without_its_code() -> None:
-    ours = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    made = yaml.safe_load(project.dag_text(own_graphs=False))["stages"]
-    assert list(made) == list(ours)
-    assert made == {name: _without_code(stage) for name, stage in ours.items()}
+def test_every_stage_waits_for_what_it_reads_and_for_its_key() -> None:
+    stages = yaml.safe_load(dag.text())["stages"]
+    made = {out: name for name, stage in stages.items() for out in _outs(stage)}
+    for name in STAGES:
+        stage = stages[name]
+        read = {made[dep] for dep in stage.get("deps", []) if dep != "outputs/eval"}
+        assert read | ({"eval"} if name == "report" else set()) == set(TABLE[name].reads)
+        (keys,) = (entry for entry in stage["params"] if isinstance(entry, dict))
+        assert [key.split(".")[0] for key in keys["outputs/.keys.json"]] == [name]
+        assert all(out["persist"] for out in _outs(stage).values())
 
 
-def test_a_graph_of_the_folders_own_is_a_dependency_of_what_reads_it() -> None:
-    plain, own = (yaml.safe_load(project.dag_text(own_graphs=o))["stages"] for o in (False, True))
-    for name, stage in own.items():
-        more = [d for d in stage.get("deps", []) if d not in plain[name].get("deps", [])]
-        assert more == (["data/${item.dataset}.h5"] if name in ("split", "precompute") else [])
-        assert {k: v for k, v in stage.items() if k != "deps"} == {
-            k: v for k, v in plain[name].items() if k != "deps"
-        }
+def _outs(stage: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for kind in ("outs", "metrics", "plots"):
+        for out in stage.get(kind, []):
+            found |= out
+    return found
 
 
 def test_dvc_is_set_up_as_in_the_repository() -> None:
