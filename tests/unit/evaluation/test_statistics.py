@@ -121,6 +121,7 @@ def test_many_pairs_are_drawn_always_alike_and_near_the_exact_p(
 ) -> None:
     differences = _draw(16, 0.35, 5)
     exact = ours.sign_flip_test(differences)
+    assert ours.sign_flip_test([1.0] * ours.EXACT_PAIRS) == 2.0 ** (1 - ours.EXACT_PAIRS)
     assert 0.01 < exact < 0.9
     monkeypatch.setattr(ours, "EXACT_PAIRS", 15)
     drawn = ours.sign_flip_test(differences)
