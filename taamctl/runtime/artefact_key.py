@@ -5,7 +5,7 @@ is made again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from taamctl.core import subnormals
@@ -48,13 +48,24 @@ def source_key(job: Job, record: Record = NOTHING) -> Key:
         record: of the artefact that is there; it saves reading what has not changed.
     """
     stamps = record.get("raw", {})
-    reached = code_of(job)
-    libraries = [name for name in reached.libraries if name not in job.unused]
+    code, libraries = _code(job, record)
+    used = [name for name in libraries if name not in job.unused]
     return {
         "raw": {path.name: provenance.digest_of(path, stamps.get(str(path))) for path in job.raw},
-        "code": reached.code,
-        "libraries": reached_code.versions(libraries),
+        "code": code,
+        "libraries": reached_code.versions(used),
     }
+
+
+def _code(job: Job, record: Record) -> tuple[Plain, Iterable[str]]:
+    """Return the digests of the code and the libraries that it uses: as recorded, where no file
+    has changed since, else found anew.
+    """
+    sources = record.get("sources", {})
+    if reached_code.unchanged(sources.get("files", {})):
+        return record["key"]["code"], sources["libraries"]
+    reached = code_of(job)
+    return reached.code, reached.libraries
 
 
 def code_of(job: Job) -> reached_code.Reached:

@@ -13,7 +13,7 @@ from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.runtime import provenance
-from taamctl.runtime.artefact_key import Record, altered, is_key, key_of
+from taamctl.runtime.artefact_key import Record, altered, code_of, is_key, key_of
 from taamctl.runtime.job import Context, Job, Outcome
 from taamctl.store import atomic_files
 from taamctl.store.lock import writing
@@ -70,6 +70,7 @@ def _computed(
 ) -> dict[str, Plain]:
     """Make the outputs, and return the record of how."""
     clock = provenance.Clock()
+    reached = code_of(job)
     with subnormals.flushed() if job.flushes else nullcontext():
         facts = dict(compute() or {})
         machine = provenance.machine()
@@ -79,6 +80,7 @@ def _computed(
         "stage": job.stage,
         "label": job.label,
         "key": key,
+        "sources": {"files": reached.files, "libraries": list(reached.libraries)},
         "asked": _asked(job),
         "raw": {str(path): provenance.stamp(path) for path in job.raw},
         "outputs": {output.name: provenance.stamp(output) for output in job.outputs},

@@ -11,7 +11,7 @@ import hashlib
 import importlib.util
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -51,11 +51,13 @@ class Reached:
             named in reached code are in it too.
         symbols: module -> what is reached of it.
         libraries: the distributions that are used, sorted.
+        files: module -> sha256 of its file: while no file changes, nothing of this does.
     """
 
     code: dict[str, str]
     symbols: dict[str, frozenset[str]]
     libraries: tuple[str, ...]
+    files: dict[str, str]
 
 
 @cache
@@ -84,9 +86,28 @@ def reached(modules: tuple[str, ...], plugins: tuple[tuple[str, str], ...] = ())
             for definition in symbols[symbol]:
                 digest.update(definition.digest.encode())
         code[module] = digest.hexdigest()
+    files = {module: sha256(walk.file(module)) for module in code}
     code |= {name: sha256(path) for name, path in sorted(walk.data.items())}
+    files |= {name: code[name] for name in walk.data}
     names = {module: frozenset(found) for module, found in walk.symbols.items()}
-    return Reached(code, names, tuple(sorted(walk.libraries)))
+    return Reached(code, names, tuple(sorted(walk.libraries)), files)
+
+
+def unchanged(files: Mapping[str, str]) -> bool:
+    """Tell whether every file that some code was reached in is still the same; those of other
+    packages count as changed.
+    """
+    return bool(files) and all(_sha256_of(name) == digest for name, digest in files.items())
+
+
+@cache
+def _sha256_of(name: str) -> str:
+    """Return the sha256 of a module's file, or of a file beside one; empty where it is gone."""
+    package, _, beside = name.partition("/")
+    file = _file_of(package)
+    if beside and file is not None:
+        file = file.with_name(beside)
+    return sha256(file) if file is not None and file.is_file() else ""
 
 
 @dataclass
