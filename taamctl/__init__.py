@@ -32,6 +32,9 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return metadata.version("taamctl")
     if name in _HOMES:
+        from taamctl.core.this_system import require_machine
+
+        require_machine()
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'taamctl' has no attribute {name!r}")
 

@@ -17,6 +17,7 @@ from taamctl.cli import exit_codes
 from taamctl.cli.console import say
 from taamctl.cli.progress_bars import end_bars
 from taamctl.cli.shared_options import flat
+from taamctl.core.this_system import require_machine
 
 app = typer.Typer(
     name="taamctl",
@@ -71,9 +72,10 @@ def entry() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal without UTF-8 shows ? instead of stopping.
-            stream.reconfigure(errors="replace")
+            # A terminal without UTF-8 shows ? instead of stopping; Windows writes \n as it is.
+            stream.reconfigure(errors="replace", newline="\n")
     try:
+        require_machine()
         code = app(standalone_mode=False) or 0
         sys.stdout.flush()
     except SystemExit as stop:

@@ -56,8 +56,9 @@ def _refused(error: Exception, message: str) -> int:
 
 
 def is_broken_pipe(error: BaseException | None) -> bool:
-    """Tell whether whoever read our output is gone."""
-    return isinstance(error, OSError) and error.errno == errno.EPIPE
+    """Tell whether whoever read our output is gone; Windows calls that an invalid argument."""
+    gone = (errno.EPIPE, errno.EINVAL) if os.name == "nt" else (errno.EPIPE,)
+    return isinstance(error, OSError) and error.errno in gone
 
 
 def drop_output() -> int:

@@ -57,11 +57,15 @@ def _started(workers: int) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     # Dask has workers give freed memory back at once: training, which asks for the same sizes over
-    # and over, then takes twice the time.
-    keep_memory = dask.config.set(
-        {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
+    # and over, then takes twice the time. A forked worker would share torch's threads; only a
+    # spawned one starts alike on every system.
+    settings = dask.config.set(
+        {
+            "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+            "distributed.worker.multiprocessing-method": "spawn",
+        }
     )
-    with keep_memory, ExitStack() as stack:
+    with settings, ExitStack() as stack:
         with _interrupts_blocked():
             cluster = stack.enter_context(
                 LocalCluster(
@@ -84,8 +88,11 @@ def _interrupts_blocked() -> Iterator[None]:
     for this one until its end.
 
     A terminal sends it to every process of the command: workers leave it to the one that they work
-    for.
+    for. Windows cannot block it: there it ends the workers too.
     """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
     resource_tracker.ensure_running()  # started later it would unblock the signal again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -110,15 +110,7 @@ class _Sent:
                     None
                     if not work.params.store_x
                     else stack.enter_context(
-                        opened(
-                            work.raw,
-                            work.parts,
-                            work.norm,
-                            None,
-                            folder,
-                            progress,
-                            tick,
-                        )
+                        opened(work.raw, work.parts, work.norm, None, folder, progress, tick)
                     )
                 )
                 _require_one(

@@ -21,7 +21,8 @@ def peak() -> int:
     except ImportError:  # Windows has no such module, but psutil knows the peak there
         import psutil
 
-        return int(psutil.Process().memory_info().peak_wset)
+        now = psutil.Process().memory_info()
+        return int(getattr(now, "peak_wset", now.rss))
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024  # macOS counts bytes, Linux KiB
 

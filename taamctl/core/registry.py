@@ -25,8 +25,12 @@ NEEDED = {"taamctl.methods": ("Method", "Params"), "taamctl.datasets": ("META", 
 IMPORTED = {
     "taamctl.datasets": "data/*.h5"
 }  # files of the working folder that are plug-ins too, read by the package's `_imported`
-NAME = re.compile(r"[a-z][a-z0-9_]*")
-NAME_RULE = "a name has lower-case letters, digits and _, and starts with a letter"
+# A name becomes a folder: none that Windows keeps for a device, and none told apart by case.
+NAME = re.compile(r"(?!(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$)[a-z][a-z0-9_]*")
+NAME_RULE = (
+    "a name has lower-case letters, digits and _, starts with a letter, and is no device of "
+    "Windows (con, prn, aux, nul, com1, lpt1, ...)"
+)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,8 @@ def clean_labels(values: Any, where: str) -> tuple[Array, tuple[str, ...]]:
     if len(fraction):
         row = int(fraction[0])
         raise TaamctlError(f"{where}: label {raw[row]} at row {row} is no whole number")
-    labels = np.where(known, raw, -1).astype(np.int64)
+    labels = np.full(len(raw), -1, np.int64)  # apart: no unsigned type holds -1
+    labels[known] = raw[known].astype(np.int64)
     missing = int((~known).sum())
     return labels, (f"{missing:,} nodes have no label",) if missing else ()
 

@@ -35,9 +35,7 @@ class Method(PenalisedMethod):
     """
 
     facts = Facts(
-        title="EWC",
-        family="regularisation",
-        source="Kirkpatrick et al. (2017); CGLB (2022)",
+        title="EWC", family="regularisation", source="Kirkpatrick et al. (2017); CGLB (2022)"
     )
     params: Params
 

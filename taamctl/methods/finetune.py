@@ -15,8 +15,4 @@ class Method(SequentialMethod):
     Source: the "bare" baseline of the CGLB benchmark (2022).
     """
 
-    facts = Facts(
-        title="Finetuning",
-        family="lower reference",
-        source="CGLB (2022)",
-    )
+    facts = Facts(title="Finetuning", family="lower reference", source="CGLB (2022)")

@@ -36,10 +36,7 @@ class Method(Base):
     """
 
     facts = Facts(
-        title="Linear probe",
-        family="probe",
-        source="taamctl, as a control",
-        task_id="inferred",
+        title="Linear probe", family="probe", source="taamctl, as a control", task_id="inferred"
     )
     params: Params
 

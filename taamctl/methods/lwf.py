@@ -42,11 +42,7 @@ class Method(SequentialMethod):
     gradient, CGLB's mini-batch path sums over nested ranges.
     """
 
-    facts = Facts(
-        title="LwF",
-        family="regularisation",
-        source="Li and Hoiem (2016); CGLB (2022)",
-    )
+    facts = Facts(title="LwF", family="regularisation", source="Li and Hoiem (2016); CGLB (2022)")
     params: Params
 
     def draw(self) -> TrainableNet:

@@ -37,11 +37,7 @@ class Method(SequentialMethod):
     public code overwrites Omega instead of averaging.
     """
 
-    facts = Facts(
-        title="MAS",
-        family="regularisation",
-        source="Aljundi et al. (2018); CGLB (2022)",
-    )
+    facts = Facts(title="MAS", family="regularisation", source="Aljundi et al. (2018); CGLB (2022)")
     params: Params
 
     def setup(self) -> None:

@@ -49,12 +49,7 @@ class Method(ModulatedMethod):
     Source: TAAM (AAMAS 2026), Eqs. 7-11.
     """
 
-    facts = Facts(
-        title="TAAM",
-        family="modulation",
-        source="TAAM (AAMAS 2026)",
-        task_id="inferred",
-    )
+    facts = Facts(title="TAAM", family="modulation", source="TAAM (AAMAS 2026)", task_id="inferred")
     params: Params
 
     def draw(self, generator: torch.Generator) -> Weights:

@@ -30,10 +30,7 @@ class Method(ModulatedMethod):
     """
 
     facts = Facts(
-        title="TAAM-L",
-        family="modulation",
-        source="TAAM (AAMAS 2026)",
-        task_id="inferred",
+        title="TAAM-L", family="modulation", source="TAAM (AAMAS 2026)", task_id="inferred"
     )
     params: Params
 

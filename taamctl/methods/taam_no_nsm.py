@@ -36,10 +36,7 @@ class Method(ModulatedMethod):
     """
 
     facts = Facts(
-        title="TAAM w/o NSMs",
-        family="ablation",
-        source="TAAM (AAMAS 2026)",
-        task_id="inferred",
+        title="TAAM w/o NSMs", family="ablation", source="TAAM (AAMAS 2026)", task_id="inferred"
     )
     params: Params
     readings = MappingProxyType({"frozen": READINGS["release"], "trained": READINGS["text"]})

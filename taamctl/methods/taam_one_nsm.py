@@ -35,11 +35,7 @@ class Method(ModulatedMethod):
     Source: TAAM (AAMAS 2026), ablation "w/o Task-Aware", which the paper leaves undefined.
     """
 
-    facts = Facts(
-        title="TAAM w/o task-aware",
-        family="ablation",
-        source="TAAM (AAMAS 2026)",
-    )
+    facts = Facts(title="TAAM w/o task-aware", family="ablation", source="TAAM (AAMAS 2026)")
     params: Params
     readings = MappingProxyType(
         dict.fromkeys(("shared", "last"), Reading(False, False, scope="all_seen"))

@@ -42,10 +42,7 @@ class Method(PenalisedMethod):
     """
 
     facts = Facts(
-        title="TWP",
-        family="regularisation",
-        source="Liu, Yang and Wang (2021)",
-        needs=("edges",),
+        title="TWP", family="regularisation", source="Liu, Yang and Wang (2021)", needs=("edges",)
     )
     params: Params
 

@@ -211,9 +211,7 @@ class _Sweep(torch.autograd.Function):
         step = _products(parts, inputs.w1)
         trains_head = ctx.needs_input_grad[3]
 
-        def block(
-            index: int,
-        ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], Gradients | None]:
+        def block(index: int) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], Gradients | None]:
             with torch.no_grad():  # of this thread
                 part = slice(*inputs.bounds[index])
                 rows = inputs.blocks[index]

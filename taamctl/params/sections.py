@@ -78,9 +78,7 @@ class Params:
 
 
 def check(
-    source: str,
-    tree: Mapping[str, Plain],
-    plugins: Mapping[str, Mapping[str, type[object] | None]],
+    source: str, tree: Mapping[str, Plain], plugins: Mapping[str, Mapping[str, type[object] | None]]
 ) -> Params:
     """Check a whole parameter tree and report all its faults together.
 

@@ -126,7 +126,9 @@ def write(folder: Path, files: Mapping[str, str], *, overwrite: bool = False) ->
     try:
         with ExitStack() as stack:
             for path, text in paths.items():
-                stack.enter_context(atomic_files.atomic(path)).write_text(text, encoding="utf-8")
+                stack.enter_context(atomic_files.atomic(path)).write_text(
+                    text, encoding="utf-8", newline="\n"
+                )
     except BaseException:
         _restore(paths, before, missing)
         raise

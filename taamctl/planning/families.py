@@ -42,8 +42,7 @@ MODULATED = Formula(
     answer=lambda own, c: costs.modulated_answer(c),
 )
 NET = Formula(
-    train=lambda own, c, w, r: costs.train_net(c, w, r),
-    answer=lambda own, c: costs.net_answer(c),
+    train=lambda own, c, w, r: costs.train_net(c, w, r), answer=lambda own, c: costs.net_answer(c)
 )
 REFERENCE_NET = replace(
     NET, train=lambda own, c, w, r: costs.train_net(c, w, r, getattr(own, "stages", ""))

@@ -4,7 +4,6 @@ in a file.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -94,7 +93,8 @@ class FileBlocks:
         """Lay a matrix into a file: 4 N F bytes from byte `start` on."""
         self.shape = shape
         self.width = width
-        self._file = descriptor
+        # No preadv: Windows has none. FileIO, unlike os.read, never takes bytes for text there.
+        self._file = open(descriptor, "r+b", buffering=0, closefd=False)  # noqa: SIM115
         self._start = start
 
     def write_rows(self, low: int, x: Array) -> None:
@@ -123,24 +123,21 @@ class FileBlocks:
     def _read(self, at: int, low: int, high: int) -> Array:
         out = np.empty((high - low, min(self.width, self.shape[1] - at)), np.float32)
         left = _bytes(out)
-        offset = self._byte(at, low, out.shape[1])
+        self._file.seek(self._byte(at, low, out.shape[1]))
         while len(left):
-            got = os.preadv(self._file, [left], offset)
+            got = self._file.readinto(left)
             if not got:
                 raise TaamctlError(
                     "a scratch file ended early", "free some space, then run the same command again"
                 )
             left = left[got:]
-            offset += got
         return out
 
     def _write(self, at: int, low: int, block: Array) -> None:
         left = _bytes(np.ascontiguousarray(block))
-        offset = self._byte(at, low, block.shape[1])
+        self._file.seek(self._byte(at, low, block.shape[1]))
         while len(left):
-            done = os.pwrite(self._file, left, offset)
-            left = left[done:]
-            offset += done
+            left = left[self._file.write(left) :]
 
 
 def _bytes(array: Array) -> memoryview:

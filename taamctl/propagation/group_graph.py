@@ -89,10 +89,7 @@ class Propagation:
 class _Product(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: torch.autograd.function.FunctionCtx,
-        z: torch.Tensor,
-        s: torch.Tensor,
-        t: torch.Tensor,
+        ctx: torch.autograd.function.FunctionCtx, z: torch.Tensor, s: torch.Tensor, t: torch.Tensor
     ) -> torch.Tensor:
         ctx.transposed = t  # type: ignore[attr-defined]
         return s @ z

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.progress import SILENT, Progress
+from taamctl.core.this_system import sync_folder
 from taamctl.runtime.provenance import sha256
-from taamctl.store.atomic_files import sync_folder, write_text
+from taamctl.store.atomic_files import write_text
 from taamctl.store.lock import writing
 
 if TYPE_CHECKING:
@@ -203,4 +204,4 @@ def _total(response: HTTPResponse) -> int:
 
 def _recorded(record: Path) -> str:
     """Return the checksum in `record`, or an empty string where there is none."""
-    return next(iter(record.read_text().split()), "") if record.exists() else ""
+    return next(iter(record.read_text(encoding="utf-8").split()), "") if record.exists() else ""

@@ -19,6 +19,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.plain_values import Plain
+from taamctl.core.this_system import sync_folder
 
 
 @contextmanager
@@ -34,7 +35,7 @@ def atomic(path: Path) -> Iterator[Path]:
     temporary = path.parent / f".{path.name}.{unique}.tmp"
     try:
         yield temporary
-        with temporary.open("rb") as handle:
+        with temporary.open("r+b") as handle:  # read-only, Windows refuses
             os.fsync(handle.fileno())
         os.replace(temporary, path)
         sync_folder(path.parent)
@@ -42,15 +43,6 @@ def atomic(path: Path) -> Iterator[Path]:
         raise explain_os_error(error, path) from None
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def sweep(path: Path) -> None:
@@ -78,9 +70,9 @@ def take(source: Path, target: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically."""
+    """Write a text file atomically, with the same bytes on every system."""
     with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_json(path: Path, value: object) -> None:

@@ -34,7 +34,7 @@ def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[
     from filelock import FileLock, Timeout
 
     file = path.parent / f".{path.name}.lock"
-    lock = FileLock(file, poll_interval=POLL)
+    lock = FileLock(file)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -47,7 +47,7 @@ def writing(path: Path, *, wait: bool, tell: Callable[[str], None]) -> Iterator[
                     "wait for it to end, or leave out --no-wait",
                 ) from None
             tell(f"{path} is being written by {holder}; waiting")
-            lock.acquire()
+            lock.acquire(poll_interval=POLL)
         _sign(file)
     except OSError as error:
         lock.release()
@@ -63,7 +63,7 @@ def _sign(file: Path) -> None:
     who = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
     # A system that locks what is in a file, not the file, does not let us write.
     with contextlib.suppress(PermissionError):
-        file.write_text(json.dumps(who), encoding="utf-8")
+        file.write_text(json.dumps(who), encoding="utf-8", newline="\n")
 
 
 def _holder(file: Path) -> str:

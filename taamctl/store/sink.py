@@ -35,7 +35,7 @@ class Sink:
     def readinto(self, buffer: memoryview) -> int:
         """Read bytes; zeros where the file ends."""
         got = self._file.readinto(buffer) or 0
-        buffer[got:] = bytes(len(buffer) - got)
+        memoryview(buffer)[got:] = bytes(len(buffer) - got)  # h5py 3.10 hands in a view of its own
         return len(buffer)
 
     def write(self, data: memoryview) -> int:

@@ -48,7 +48,7 @@ def write(name: str, folder: Path, *, overwrite: bool = False) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise explain_os_error(error, error.filename or folder) from None
     return list(texts)
@@ -61,13 +61,13 @@ def check_name(name: str, target: Path) -> None:
         target: the file that the module will be; one that is there is no clash with itself.
 
     Raises:
-        TaamctlError: the name is no lower-toy identifier, or it is taken by a method or an
+        TaamctlError: the name is no lower-case identifier, or it is taken by a method or an
             importable module.
     """
     if not registry.NAME.fullmatch(name) or keyword.iskeyword(name):
         raise TaamctlError(
             f"{name!r} cannot be a method's name",
-            "take lower-toy letters, digits and _, a letter first, and no Python keyword: "
+            "take lower-case letters, digits and _, a letter first, and no Python keyword: "
             "my_method",
         )
     if name == EVERY:

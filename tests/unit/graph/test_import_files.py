@@ -682,7 +682,8 @@ def test_other_things_that_torch_saves(formats: ModuleType, tmp_path: Path) -> N
         "holds Tensor, expected": torch.zeros(2),
         "holds no features": {"y": torch.zeros(2)},
         "4 feature rows .x. for 5 nodes": {**tensors, "num_nodes": 5},
-        "x cannot be read: .*(row|column|axis|index)": {**tensors, "x": outside},
+        # torch refuses it as it loads, or we as we read x: the version decides
+        "cannot be read: .*(row|column|axis|index)": {**tensors, "x": outside},
     }
     for message, value in refused.items():
         torch.save(value, path)

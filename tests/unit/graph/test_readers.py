@@ -132,7 +132,9 @@ def test_read_arrays_leaves_pickled_objects_alone() -> None:
 
 def test_labels() -> None:
     assert clean_labels(np.array([[2.0], [np.nan], [-1.0]]), "f")[0].tolist() == [2, -1, -1]
-    assert clean_labels(np.array([3, 0], np.uint8), "f")[0].dtype == np.int64
+    for kind in (np.uint8, np.int16, np.uint64, np.float16):
+        labels, notes = clean_labels(np.array([3, 0], kind), "f")
+        assert (labels.dtype, labels.tolist(), notes) == (np.int64, [3, 0], ())
     with pytest.raises(TaamctlError, match=r"f: labels are int64 \(2, 2\)"):
         clean_labels(np.zeros((2, 2), np.int64), "f")
 
