@@ -52,7 +52,7 @@ def lines(context: Context) -> list[Line]:
     waits: dict[str, str] = {}  # path of what would be made -> its stage: what reads it waits
     for stage, dataset, method, seed, job in jobs(context):
         line = _line(context, job, waits, (stage, dataset, method, seed))
-        if line.would in ("make", "check"):
+        if line.would != "reuse":
             waits |= {str(path): stage for path in job.outputs}
         found.append(line)
     return [*found, _report(context, waits)]
