@@ -63,7 +63,7 @@ def _keys_stage() -> dict[str, object]:
     return {
         "cmd": "taamctl keys",
         "always_changed": True,
-        "outs": [{KEYS.as_posix(): {"cache": False, "persist": True}}],
+        "outs": [{KEYS.as_posix(): {"persist": True}}],
     }
 
 

@@ -253,6 +253,7 @@ def test_another_machine_reuses_what_it_pulls(folder: Folder) -> None:
     folder.run("dvc", "push", "--remote", "store")
     shutil.rmtree(folder.root / "outputs")
     folder.run("dvc", "pull", "--remote", "store")
+    assert set(json.loads(folder.run("dvc", "status", "--json"))) == {"keys"}  # it is run always
     told = folder.run("taamctl", "run")
     assert ": wrote " not in told
     assert told.count(": reused ") == 2 + 3 * len(METHODS) + 1
