@@ -7,6 +7,7 @@ import json
 from taamctl.core import registry
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
+from taamctl.learning.contract.method_plugin import method_class
 from taamctl.learning.routing.queries import infer_part
 from taamctl.learning.routing.task_id import profiles
 from taamctl.params.sections import recorded
@@ -76,13 +77,12 @@ def trained_again(
     """Return a trained method as it was after the last task, and its states. It predicts on the
     CPU, always: the same predictions on every machine, and cheap beside training.
     """
-    module = registry.load("taamctl.methods", method)
     made = trained.params
     train = recorded(TrainParams, made["train"], trained.path, made_by)
-    own = recorded(module.Params, made["method"], trained.path, made_by)
+    own = recorded(registry.method_params(method), made["method"], trained.path, made_by)
     cpu = devices.resolve("cpu")
     devices.pin(cpu, train.threads)
-    learner: Method = module.Method(own, features.info, train, made["seed"], cpu)
+    learner = method_class(method)(own, features.info, train, made["seed"], cpu)
     shared, states = model_store.read(trained)
     learner.load(shared, states)
     return learner, states

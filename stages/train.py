@@ -30,7 +30,7 @@ def plan(
     context: Context, dataset: str, method: str, seed: int
 ) -> tuple[Recipe, Job, FileCheckpoints]:
     """Return what a run learns, what it makes, and where its finished tasks are kept."""
-    own = context.params.plugin("methods", method, registry.load("taamctl.methods", method).Params)
+    own = context.params.plugin("methods", method, registry.method_params(method))
     train = context.params.section(TrainParams)
     recipe = Recipe(method, own, train, seed, devices.resolve(train.device).type)
     job = stage_jobs.train(context, Which(dataset, method, seed), recipe.device)

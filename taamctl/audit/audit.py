@@ -193,9 +193,8 @@ class _Trial:
         if not file.is_file():
             return False
         context, (name, seed) = self.case.context, run
-        method = registry.load("taamctl.methods", name)
         train = canonical(context.params.section(TrainParams))
-        own = canonical(context.params.plugin("methods", name, method.Params))
+        own = canonical(context.params.plugin("methods", name, registry.method_params(name)))
         wanted = json.loads(canonical_json({"train": train, "method": own, "seed": seed}))
         command = context.layout.command("train", self.case.dataset, *run)
         with Artefact(file, "train", command) as stored:

@@ -13,6 +13,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import StreamInfo
 from taamctl.learning.contract.method import Method
+from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params import recorded_params
 from taamctl.params.bank_params import BankParams
 from taamctl.params.precompute_params import PrecomputeParams
@@ -56,7 +57,7 @@ class Config:
         self, num_features: int, bounds: tuple[tuple[int, int], ...], device: torch.device
     ) -> Method:
         """Return a new object of the method."""
-        made: Method = registry.load(METHODS, self.method).Method(
+        made = method_class(self.method)(
             self.own,
             StreamInfo(num_features, bounds, self.precompute.hops),
             self.train,
@@ -72,7 +73,7 @@ def from_params(checked: Params, method: str, seed: int) -> Config:
     Raises:
         TaamctlError: no such method, or one that a bank cannot keep.
     """
-    own = checked.plugin("methods", method, registry.load(METHODS, method).Params)
+    own = checked.plugin("methods", method, registry.method_params(method))
     made = Config(
         method,
         own,
@@ -151,7 +152,7 @@ def completed(values: Recorded) -> dict[str, Plain]:
 
 def _own_params(values: Recorded) -> type[object] | None:
     """Return the class of the method's own parameters; None where it has none."""
-    cls: type[object] | None = registry.load(METHODS, values["method"]).Params
+    cls = registry.method_params(values["method"])
     return cls
 
 
@@ -161,7 +162,7 @@ def unfit(config: Config) -> str:
     """
     import torch
 
-    facts = registry.load(METHODS, config.method).Method.facts
+    facts = method_class(config.method).facts
     if facts.sees != "current":
         return "it is trained on the data of all tasks"
     if facts.task_id == "given":
@@ -178,7 +179,7 @@ def unfit(config: Config) -> str:
 
 def _fits(checked: Params, like: Config, name: str) -> bool:
     try:
-        own = checked.plugin("methods", name, registry.load(METHODS, name).Params)
+        own = checked.plugin("methods", name, registry.method_params(name))
     except TaamctlError:
         return False
     return not unfit(replace(like, method=name, own=own))

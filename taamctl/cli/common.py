@@ -97,7 +97,7 @@ def _plugins(source: str, tree: Tree, check_methods: bool) -> dict[str, Classes]
     for name in run.methods:
         registry.require("taamctl.methods", name)
         if check_methods:
-            methods[name] = registry.load("taamctl.methods", name).Params
+            methods[name] = registry.method_params(name)
     return {"datasets": datasets, "methods": methods}
 
 

@@ -54,7 +54,7 @@ def create(
     registry.require("taamctl.methods", method)
     path, _ = params_file.locate(params)
     tree = plugin_params.read(path, overrides or (), [method])
-    classes = {"methods": {method: registry.load("taamctl.methods", method).Params}}
+    classes = {"methods": {method: registry.method_params(method)}}
     checked = parameters.check(source_text(path, overrides), tree, classes)
     store.create(folder, from_params(checked, method, seed))
     say(f"made the bank {folder}; next: taamctl bank add-task {folder} --graph FILE")

@@ -21,6 +21,7 @@ from types import ModuleType
 
 from taamctl.core.errors import TaamctlError
 
+METHODS = "taamctl.methods"
 NEEDED = {"taamctl.methods": ("Method", "Params"), "taamctl.datasets": ("META", "load")}
 IMPORTED = {
     "taamctl.datasets": "data/*.h5"
@@ -195,6 +196,16 @@ def load(package: str, name: str) -> ModuleType:
             "the README says what such a module holds",
         )
     return module
+
+
+def method_params(name: str) -> type[object] | None:
+    """Return the class of a method's own parameters; None where it has none.
+
+    Raises:
+        TaamctlError: as `load`.
+    """
+    found: type[object] | None = load(METHODS, name).Params
+    return found
 
 
 def sources(package: str, name: str) -> tuple[Path, ...]:

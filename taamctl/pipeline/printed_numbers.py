@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from taamctl.core import registry
+from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import StreamInfo
+from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params.eval_params import EvalParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.sections import Params
@@ -144,8 +146,8 @@ def measured_table(
 
 def _is_there(context: Context, dataset: str) -> bool:
     """Tell whether a data set's raw files are there, or none are needed."""
-    module = registry.load("taamctl.datasets", dataset)
-    return not module.META.files or raw_files.find(context.data_root, module.LAYOUTS) is not None
+    source = data_set(dataset)
+    return not source.meta.files or raw_files.find(context.data_root, source.layouts) is not None
 
 
 def _records(
@@ -272,11 +274,10 @@ def _cost(params: Params, method: str, dataset: str) -> float | None:
     if known is None:
         return None
     features, classes = known
-    module = registry.load("taamctl.methods", method)
     bounds = tuple((c, c + 2) for c in range(0, len(classes) - 1, 2))
     train = np.maximum(1, (np.array(classes) * (1 - 0.4)).astype(int))[: bounds[-1][1]]
-    learner = module.Method(
-        params.plugin("methods", method, module.Params),
+    learner = method_class(method)(
+        params.plugin("methods", method, registry.method_params(method)),
         StreamInfo(features, bounds),
         params.section(TrainParams),
         0,

@@ -13,6 +13,7 @@ from taamctl.core import registry
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import StreamInfo
 from taamctl.core.units import format_bytes
+from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.split_params import SplitParams
@@ -183,9 +184,8 @@ def lines(context: Context, three: Range, rates: Rates, work: Workload) -> list[
 
     out = [line(lambda c: costs.split(c, rates)), line(lambda c: costs.precompute(c, work, rates))]
     for name in run.methods:
-        module = registry.load("taamctl.methods", name)
-        own = context.params.plugin("methods", name, module.Params)
-        method = module.Method(own, SMALL, train, 0, torch.device("cpu"))
+        own = context.params.plugin("methods", name, registry.method_params(name))
+        method = method_class(name)(own, SMALL, train, 0, torch.device("cpu"))
         alone = method.independent and method.facts.sees == "current"
         price = partial(training, method.facts.family, own, w=work, r=rates)
         of = partial(line, method=name, times=len(run.seeds))
@@ -198,7 +198,7 @@ def lines(context: Context, three: Range, rates: Rates, work: Workload) -> list[
 def _unread(context: Context, c: Counts, work: Workload) -> list[Finding]:
     """Return what is stored for methods that the plan does not have."""
     methods = context.params.section(RunParams).methods
-    facts = [registry.load("taamctl.methods", name).Method.facts for name in methods]
+    facts = [method_class(name).facts for name in methods]
     needed = {need for f in facts for need in (*f.needs, *f.query_needs)}
     out = []
     for what, key, stored in (

@@ -209,7 +209,11 @@ def _plugin_files(package: str, name: str) -> dict[str, Path]:
     if len(files) == 1:
         return {offer.module: files[0]}
     root = min(files, key=lambda file: len(file.parts)).parent
-    return {".".join((top, *file.relative_to(root).with_suffix("").parts)): file for file in files}
+    names = [(top, *file.relative_to(root).with_suffix("").parts) for file in files]
+    return {
+        ".".join(name).removesuffix(".__init__"): file
+        for name, file in zip(names, files, strict=True)
+    }
 
 
 def _is_ours(file: Path) -> bool:

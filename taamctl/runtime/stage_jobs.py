@@ -68,8 +68,7 @@ def train(context: Context, which: Which, device: str) -> Job:
     Args:
         device: `cpu` or `cuda`, resolved.
     """
-    module = registry.load("taamctl.methods", which.method)
-    own = context.params.plugin("methods", which.method, module.Params)
+    own = context.params.plugin("methods", which.method, registry.method_params(which.method))
     section = context.params.section(TrainParams)
     recorded = {**canonical(section), "device": device}
     params = {"train": recorded, "method": canonical(own), "seed": which.seed}

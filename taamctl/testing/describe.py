@@ -10,6 +10,7 @@ from typing import Any
 
 from taamctl.core import plain_values, registry
 from taamctl.core.errors import TaamctlError
+from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params import binding, sections
 
 PACKAGE = "taamctl.methods"
@@ -24,7 +25,7 @@ def summary(name: str) -> dict[str, Any]:
     row: dict[str, Any] = {"name": name, **dict.fromkeys(SHOWN)}
     row |= {"from": registry.origin(PACKAGE, name), "broken": None}
     try:
-        facts = registry.load(PACKAGE, name).Method.facts
+        facts = method_class(name).facts
     except TaamctlError as error:
         return {**row, "broken": error.message}
     shown = {key: getattr(facts, key) for key in SHOWN}
@@ -47,23 +48,22 @@ def describe(name: str, section: Any, where: str) -> dict[str, Any]:
 
     from taamctl.testing.toy_stream import INFO, TOY_TRAIN
 
-    module = registry.load(PACKAGE, name)
-    own = sections.Params(where, {"methods": {name: section}}).plugin(
-        "methods", name, module.Params
-    )
-    made = module.Method(own, INFO, TOY_TRAIN, 1, torch.device("cpu"))
+    params = sections.Params(where, {"methods": {name: section}})
+    cls = registry.method_params(name)
+    own = params.plugin("methods", name, cls)
+    made = method_class(name)(own, INFO, TOY_TRAIN, 1, torch.device("cpu"))
     row = {key: value for key, value in summary(name).items() if key != "broken"}
     return {
         **row,
         "source": made.facts.source,
-        "specification": inspect.getdoc(module.Method) or "",
+        "specification": inspect.getdoc(method_class(name)) or "",
         "routing": list(made.facts.routing),
         "scope": made.scope,
         "independent": made.independent,
         "reading": made.variant,
         "files": [str(path) for path in registry.sources(PACKAGE, name)],
         "values_from": where,
-        "parameters": [] if module.Params is None else _parameters(module.Params, section),
+        "parameters": [] if cls is None else _parameters(cls, section),
     }
 
 

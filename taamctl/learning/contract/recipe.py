@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
-from taamctl.core import registry
 from taamctl.core.types import Array, StreamInfo, TaskData
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
+from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params.train_params import TrainParams
 
 
@@ -58,7 +58,7 @@ class Recipe:
         """
         device = devices.resolve(self.device)
         devices.pin(device, self.train.threads)
-        cls: type[Method] = registry.load("taamctl.methods", self.method).Method
+        cls = method_class(self.method)
         features.require((*cls.facts.needs, *cls.facts.query_needs))
 
         def make() -> Method:
