@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from taamctl.core.plain_values import canonical
+from taamctl.params.params_file import PACKAGED
 from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
-from taamctl.report import collect, contents, page
+from taamctl.report import collect, contents
+from taamctl.runtime import provenance
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Job, Outcome
 from taamctl.runtime.layout import Layout
@@ -19,11 +21,7 @@ from taamctl.runtime.layout import Layout
 def plan(
     context: Context, also: Sequence[Path] = (), *, everything: bool = False
 ) -> tuple[contents.Sources, Job]:
-    """Return what a report is made from, and what it makes.
-
-    Raises:
-        TaamctlError: there is nothing to report.
-    """
+    """Return what a report is made from, and what it makes; refuse where there is nothing."""
     params = context.params.section(ReportParams)
     wanted = context.params.section(RunParams)
     filters = () if everything else (wanted.datasets, wanted.methods, wanted.seeds)
@@ -39,7 +37,7 @@ def plan(
     recorded = {
         "report": canonical(params),
         "seconds": sources.seconds,
-        "page": page.template_digest(),
+        "usual": provenance.sha256(PACKAGED),  # rows say in what they differ from it
         "left_out": sources.left_out,
     }
     inputs = (

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from taamctl.core.data_set import data_set
 from taamctl.core.plain_values import Plain
+from taamctl.params.params_file import PACKAGED
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
 from taamctl.report import collect
@@ -43,8 +44,9 @@ def keys(context: Context) -> dict[str, Plain]:
             found[stage] = {name: _summary(context, stage, name) for name in names[kind]}
         else:
             found[stage] = _summary(context, stage)
-    printed = collect.verdict_files(context.layout)
-    found["report"]["printed"] = _digest({path.name: provenance.sha256(path) for path in printed})
+    # Of a report: the tables of `reproduce`, and the packaged parameters, which rows differ from.
+    beside = [*collect.verdict_files(context.layout), PACKAGED]
+    found["report"]["beside"] = _digest({path.name: provenance.sha256(path) for path in beside})
     return found
 
 

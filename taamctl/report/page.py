@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Sequence
 from importlib import resources
 
@@ -30,11 +29,6 @@ VERDICTS = (
 def template() -> str:
     """Return the page's template."""
     return resources.files("taamctl.report").joinpath("report.html.j2").read_text(encoding="utf-8")
-
-
-def template_digest() -> str:
-    """Return the sha256 of the template: a page depends on it as it does on code."""
-    return hashlib.sha256(template().encode()).hexdigest()
 
 
 def render(
