@@ -43,6 +43,7 @@ def command(
     Needs neither DVC nor a checkout.
     """
     from taamctl.pipeline import walk
+    from taamctl.runtime import input_gate
 
     executor.check()
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
@@ -51,6 +52,7 @@ def command(
         return
     with cluster(context, executor) as client:
         path = walk.whole(context, client)
+    input_gate.require_own(context, path)
     if as_json:
         found = [_result(context, *which) for which in walk.runs(context)]
         print(json.dumps(found, indent=1, allow_nan=False))
@@ -62,9 +64,10 @@ def _result(context: Context, dataset: str, method: str, seed: int) -> dict[str,
     import msgspec
 
     from taamctl.report import collect, report_rows
+    from taamctl.runtime import input_gate
 
-    row = msgspec.to_builtins(
-        report_rows.run_row(context.layout.file("eval", dataset, method, seed))
-    )
+    file = context.layout.file("eval", dataset, method, seed)
+    input_gate.require_own(context, file)
+    row = msgspec.to_builtins(report_rows.run_row(file))
     costs = collect.costs(context.layout, dataset, method, seed)
     return {**{key: row[key] for key in PRINTED}, **costs}

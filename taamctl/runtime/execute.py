@@ -10,9 +10,8 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from taamctl.core import subnormals
-from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
-from taamctl.runtime import provenance
+from taamctl.runtime import input_gate, provenance
 from taamctl.runtime.artefact_key import Record, altered, code_of, is_key, key_of
 from taamctl.runtime.job import Context, Job, Outcome
 from taamctl.store import atomic_files
@@ -35,12 +34,19 @@ def execute(
             `cost` replaces what was measured here, where the work was done elsewhere.
         done: runs once the sidecar is there, for what may be thrown away only then.
     """
-    for path, made_by in job.inputs:
-        if not path.is_file():
-            raise TaamctlError(
-                f"{job.stage} needs {path}, which is not there", f"make it with: {made_by}"
-            )
+    input_gate.require(context, job)
     _tell_stale_inputs(context, job)
+    outcome = _made_or_reused(context, job, compute, done)
+    input_gate.note_outputs(context, job.outputs, outcome.record)
+    return outcome
+
+
+def _made_or_reused(
+    context: Context,
+    job: Job,
+    compute: Callable[[], dict[str, Plain] | None],
+    done: Callable[[], None],
+) -> Outcome:
     main = job.outputs[0]
     if not os.access(main.parent, os.W_OK):  # such a folder is still good for reading
         there = _reusable(context, job, key_of(context, job))
@@ -50,11 +56,12 @@ def execute(
         for output in job.outputs:
             atomic_files.sweep(output)
         key = key_of(context, job)
-        there = _reusable(context, job, key) or _foundelsewhere(context, job, key)
+        there = _reusable(context, job, key) or _found_elsewhere(context, job, key)
         if there is not None:
             done()  # a run that was stopped between its sidecar and this left it undone
             return there
         record = _computed(job, key, compute)
+        input_gate.require_unchanged(context, job, key)
         atomic_files.write_json(provenance.sidecar_of(main), record)
         done()
         cost = record["cost"]
@@ -111,7 +118,7 @@ def _reusable(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | No
     return Outcome(main, True, record)
 
 
-def _foundelsewhere(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | None:
+def _found_elsewhere(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | None:
     """Take the outputs from another tree of the same outputs folder, where one has them."""
     found = None if context.force else elsewhere(context, job, key)
     if found is None:

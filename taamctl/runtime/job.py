@@ -30,6 +30,7 @@ class Context:
         tell: receives one line for people.
         max_memory: bytes that the whole process should keep to, where a stage can; None: no limit.
             No byte of an artefact depends on it.
+        made: file -> sha256 of what this command has made or reused so far.
     """
 
     params: Params
@@ -40,6 +41,7 @@ class Context:
     progress: Progress = SILENT
     tell: Callable[[str], None] = field(default=lambda line: None)
     max_memory: int | None = None
+    made: dict[Path, str] = field(default_factory=dict)
 
     def asked(self, section: str) -> Plain:
         """Return a section of the parameters as plain values, such as `split` or `methods.taam`."""

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from taamctl.runtime import provenance
+
 METHODS = ("linear_probe", "taam", "analytic", "oracle")
 ARGUMENTS = (
     "--dataset",
@@ -104,12 +106,20 @@ def test_a_broken_lens_file_is_named(
 ) -> None:
     folder, _ = looked
     path = folder / "outputs/eval/synthetic/oracle/seed-1/lens.json"
-    kept = path.read_text()
+    sidecar = path.with_name("lens.json.provenance.json")
+    kept, record = path.read_text(), sidecar.read_text()
     path.write_text("{}")
     try:
+        damaged = support.taamctl(folder, "report", *ARGUMENTS)
+        made = json.loads(record)
+        made["outputs"]["lens.json"]["sha256"] = provenance.sha256(path)
+        sidecar.write_text(json.dumps(made))
         failed = support.taamctl(folder, "report", *ARGUMENTS)
     finally:
         path.write_text(kept)
+        sidecar.write_text(record)
+    assert damaged.code == 2
+    assert "lens.json is not as it was written" in damaged.err and "eval --lens" in damaged.err
     assert failed.code == 2
     assert (
         "lens.json is no lens file that this taamctl can read" in failed.err
