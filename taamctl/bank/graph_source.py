@@ -117,8 +117,8 @@ class InMemory:
 
 
 class OnDisk:
-    """A graph file of which only the edges are read whole; features are read a slice at a time,
-    unchecked but for being finite.
+    """A graph file of which only the edges are read whole; features are read a slice at a time
+    and are finite.
     """
 
     def __init__(self, path: Path) -> None:

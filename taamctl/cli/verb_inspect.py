@@ -9,7 +9,6 @@ from typing import Annotated
 from typer import Argument, Option
 
 from taamctl.cli.artefact_tree import Entry, show
-from taamctl.cli.console import say
 from taamctl.cli.shared_options import JsonOnStdout
 from taamctl.core.errors import TaamctlError
 
@@ -86,7 +85,11 @@ def _require_artefact(file: Path) -> None:
 
 
 def _record(file: Path) -> Record | None:
-    """Return what the sidecar records, or None where it has nothing on the present file."""
+    """Return what the sidecar records of a file, or None where there is no record.
+
+    Raises:
+        TaamctlError: it records another content.
+    """
     from taamctl.runtime import provenance
     from taamctl.store import atomic_files
 
@@ -100,9 +103,9 @@ def _record(file: Path) -> Record | None:
         return None
     known = record.get("outputs", {}).get(file.name, {}).get("sha256")
     if known not in (None, provenance.sha256(file)):
-        say(
-            f"note: {file} is not the file that its sidecar records (damaged, replaced by hand, or "
-            "checked out by DVC)"
+        # HDF5 may hang or crash over damaged bytes: it is not asked to open them.
+        raise TaamctlError(
+            f"{file} is not as it was written: it is damaged, or another file was put here",
+            f"make it again, or remove {provenance.sidecar_of(file)} to look at it as it is",
         )
-        return None
     return record

@@ -17,6 +17,8 @@ from taamctl.importing import importers
 from taamctl.importing.importers import FORMATS as FORMATS
 from taamctl.importing.options import ImportOptions
 from taamctl.runtime.provenance import sha256
+from taamctl.store.atomic_files import sweep
+from taamctl.store.lock import writing
 
 PACKAGE = "taamctl.datasets"
 
@@ -63,7 +65,9 @@ def import_graph(
         "options": canonical(stated),
         **{key: text for key, text in (about or {}).items() if text},
     }
-    _imported.write(path, graph, source, directed)
+    with writing(path, wait=True, tell=lambda line: None):
+        sweep(path)  # what a killed import left
+        _imported.write(path, graph, source, directed)
     return path, graph
 
 

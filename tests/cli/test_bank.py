@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from types import ModuleType
 
+import h5py
 import pytest
 
 from taamctl.cli.app import entry
@@ -192,3 +193,18 @@ def test_a_killed_command_leaves_a_bank_that_works(support: ModuleType, shop: Pa
     )
     assert "removed killed/shared-0001.h5: an interrupted command left it" in swept.err
     assert support.taamctl(shop, "bank", "verify", "killed").code == 0
+
+
+def test_a_damaged_graph_gives_no_answers(support: ModuleType, shop: Path) -> None:
+    with h5py.File(shop / "autumn.h5") as file:
+        at = file["features/dense"].id.get_offset()
+        if at is None:  # in pieces: the first one
+            at = file["features/dense"].id.get_chunk_info(0).byte_offset
+    content = bytearray((shop / "autumn.h5").read_bytes())
+    content[at + 8] ^= 2
+    (shop / "damaged.h5").write_bytes(bytes(content))
+    call = ("predict", "--bank", "model", "--graph", "damaged.h5", "--out", "answers.csv")
+    refused = support.taamctl(shop, *call)
+    assert refused.code == 2
+    assert "damaged.h5: features/dense does not match its checksum" in refused.err
+    assert not (shop / "answers.csv").exists()

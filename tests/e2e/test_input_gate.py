@@ -12,9 +12,10 @@ import pytest
 from taamctl.stages import eval as evaluate
 from taamctl.stages import infer, precompute, report, split, train
 
-from taamctl.cli import common
+from taamctl.cli import common, verb_inspect
 from taamctl.cli.shared_options import Grid, RawSettings, Writing
 from taamctl.core.errors import TaamctlError
+from taamctl.importing.import_graph import import_graph
 from taamctl.pipeline import walk
 from taamctl.runtime import execute, input_gate
 from taamctl.runtime.job import Context
@@ -152,3 +153,30 @@ def test_an_artefact_without_a_record_is_taken(outputs: Path) -> None:
         sidecar.unlink()
     context = replace(make(outputs), force=True)
     assert not infer.run(context, *WHICH).reused
+
+
+def test_inspect_opens_no_file_that_is_not_as_it_was_written(outputs: Path) -> None:
+    file = outputs / "split/synthetic/split.h5"
+    content = bytearray(file.read_bytes())
+    content[1024:1536] = bytes(512)  # a hole: readers of HDF5 may go round in it for ever
+    file.write_bytes(bytes(content))
+    with pytest.raises(TaamctlError, match="is not as it was written") as refused:
+        verb_inspect.command(file, rows=2, check=True, as_json=False)
+    assert "remove" in refused.value.hint
+
+
+def test_an_import_sweeps_what_a_killed_one_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    left = tmp_path / "data" / ".shop.h5.123-abc.tmp"
+    left.write_bytes(b"half")
+    lines = [f"n{i},{'ab'[i % 2]},{i * i % 7}" for i in range(12)]
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,label,size_cm", *lines]) + "\n")
+    ends = [f"n{i},n{(i + 2) % 12}" for i in range(12)]
+    (tmp_path / "edges.csv").write_text("\n".join(["source,target", *ends]) + "\n")
+    sources = [tmp_path / "nodes.csv", tmp_path / "edges.csv"]
+    import_graph("shop", sources, tmp_path / "data", options={})
+    assert (tmp_path / "data" / "shop.h5").is_file()
+    assert not left.exists()

@@ -269,3 +269,24 @@ def test_damage_is_found_without_reading_the_array_at_once(tmp_path: Path) -> No
         pytest.raises(TaamctlError, match="stages/00/w does not match its checksum"),
     ):
         made.verify("stages/00/w")
+
+
+@pytest.mark.parametrize("step", [7, 100, 300])
+def test_rows_that_are_read_in_order_are_checked_at_the_end(tmp_path: Path, step: int) -> None:
+    path = _made(tmp_path)
+
+    def read_in_order() -> None:
+        with artefacts.Artefact(path) as made:
+            made.rows("stages/00/w", 0, 5)  # a look at its head begins no pass for what follows
+            made.rows("stages/00/w", 100, 110)
+            for low in range(0, 300, step):
+                made.rows("stages/00/w", low, min(300, low + step))
+
+    read_in_order()
+    data = bytearray(path.read_bytes())
+    with artefacts.Artefact(path) as made:
+        value = made.read("stages/00/w")[0, 0].tobytes()
+    data[data.index(value)] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(TaamctlError, match="stages/00/w does not match its checksum"):
+        read_in_order()
