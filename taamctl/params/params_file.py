@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Tree = dict[str, Plain]  # a parameter file, as read
 PACKAGED = Path(__file__).resolve().parent.parent / "params.yaml"
+LARGEST = 100_000  # values in a parameter file
+MOST_SAID = 300  # characters of what the parser says
 SET_HINT = "write it as section.key=value"
 
 
@@ -39,12 +41,12 @@ def read(path: Path, overrides: Iterable[str] = ()) -> Tree:
     Raises:
         TaamctlError: the file is no YAML mapping, or an override names a key that is not there.
     """
-    import yaml
-
     try:
-        tree = yaml.load(path.read_text(encoding="utf-8"), Loader=_strict_loader())
-    except yaml.YAMLError as error:
-        raise TaamctlError(f"{path} is no valid YAML: {' '.join(str(error).split())}") from None
+        tree = _value_of(path.read_text(encoding="utf-8"))
+    except NotYaml as error:
+        raise TaamctlError(
+            f"{path} is no valid YAML: {error}", "the packaged one is: taamctl params"
+        ) from None
     except OSError as error:
         raise TaamctlError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -57,6 +59,41 @@ def read(path: Path, overrides: Iterable[str] = ()) -> Tree:
     for override in overrides:
         set_value(tree, override)
     return tree
+
+
+class NotYaml(Exception):
+    """A text is no YAML, or no YAML that is read here."""
+
+
+def _value_of(text: str) -> object:
+    """Return the value of a YAML text.
+
+    Raises:
+        NotYaml: it is none; or its aliases repeat each other to more than `LARGEST` values.
+    """
+    import yaml
+
+    try:
+        value: object = yaml.load(text, Loader=_strict_loader())
+    # What a tag does not fit (`!!int x`) the parser does not catch itself.
+    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError) as error:
+        raise NotYaml(" ".join(str(error).split())[:MOST_SAID]) from None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise NotYaml(" ".join(str(error).split())[:MOST_SAID]) from None
+    if _size(value, {}) > LARGEST:
+        raise NotYaml(f"its aliases stand for more than {LARGEST:,} values")
+    return value
+
+
+def _size(value: object, known: dict[int, int]) -> int:
+    """Return how many values a value holds, what is repeated by an alias each time."""
+    if not isinstance(value, (dict, list, tuple, set)):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = LARGEST + 1  # of one that holds itself
+        inner = value.values() if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_size(each, known) for each in inner)
+    return known[id(value)]
 
 
 def _strict_loader() -> type[yaml.SafeLoader]:
@@ -89,8 +126,6 @@ def set_value(tree: Tree, override: str) -> None:
     Raises:
         TaamctlError: it names a key that is not there, or its value is no YAML.
     """
-    import yaml
-
     key, equals, text = override.partition("=")
     if not equals:
         raise TaamctlError(f"--set {override}: no value", f"{SET_HINT}, such as train.lr=0.01")
@@ -105,9 +140,9 @@ def set_value(tree: Tree, override: str) -> None:
             f"did you mean {near[0]}=...?" if near else SET_HINT,
         )
     try:
-        node[last] = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise TaamctlError(f"--set {override}: {text!r} is no YAML value", SET_HINT) from None
+        node[last] = _value_of(text)
+    except NotYaml:
+        raise TaamctlError(f"--set {override}: {text[:60]!r} is no YAML value", SET_HINT) from None
 
 
 def _leaves(tree: Mapping[str, object], prefix: str = "") -> Iterator[str]:

@@ -7,6 +7,7 @@ import yaml
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import canonical_json
+from taamctl.params import params_file
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
 from taamctl.params.sections import check, recorded
@@ -133,3 +134,33 @@ def test_what_another_version_recorded_is_named() -> None:
         recorded(InferParams, older, Path("x.h5"), "taamctl infer")
     assert caught.value.hint == "make it again with: taamctl infer"
     assert recorded(None, {}, Path("x.h5"), "") is None
+
+
+def _bomb(levels: int) -> str:
+    """Return YAML whose aliases stand for 10^levels values."""
+    lines = ["x0: &x0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    for at in range(1, levels):
+        lines.append(f"x{at}: &x{at} [{', '.join([f'*x{at - 1}'] * 10)}]")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["a: !!int x", "a: !!float y", "a: !!timestamp z", "? [a]\n: 1", _bomb(9), "a: &a [*a]"]
+)
+def test_yaml_that_cannot_be_read_is_refused_at_once(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TaamctlError, match="no valid YAML"):
+        params_file.read(path)
+
+
+@pytest.mark.parametrize("value", ["!!int x", "{a: 1, a: 2}", "{" + _bomb(9).replace("\n", ", ")])
+def test_an_override_that_cannot_be_read_is_refused_at_once(value: str) -> None:
+    with pytest.raises(TaamctlError, match="is no YAML value"):
+        params_file.set_value({"train": {"lr": 1}}, f"train.lr={value}")
+
+
+def test_aliases_within_reason_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text("a: &a {x: 1}\nb: *a\n", encoding="utf-8")
+    assert params_file.read(path) == {"a": {"x": 1}, "b": {"x": 1}}
