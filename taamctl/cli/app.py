@@ -31,7 +31,7 @@ app = typer.Typer(
 VERBS = (
     *("run", "split", "precompute", "train", "infer", "eval", "report", "plan", "predict"),
     *("audit", "compare", "reproduce", "params", "init", "inspect", "doctor"),
-    *("status", "keys"),
+    *("status", "keys", "verify"),
 )
 GROUPS = ("data", "methods", "bank")  # verbs with verbs of their own
 

@@ -55,7 +55,7 @@ def note_outputs(context: Context, outputs: tuple[Path, ...], record: Plain) -> 
 def _require_right(path: Path, record: Plain, made_by: str) -> None:
     again = f"make it again with: {made_by}"
     label = record.get("label")
-    place = _label_of(path)
+    place = label_of(path)
     if place and label != place:
         raise TaamctlError(f"{path} is of {label}, not of {place}: it was put here", again)
     known = record["outputs"].get(path.name)
@@ -77,7 +77,7 @@ def _digest(path: Path) -> str:
     return provenance.artefact_digest(path, known)
 
 
-def _label_of(path: Path) -> str:
+def label_of(path: Path) -> str:
     """Return what an artefact at this place is about; empty where the place says nothing."""
     folders = path.parent.parts
     if folders and folders[-1].startswith("seed-"):

@@ -1,0 +1,108 @@
+"""Hold every artefact below a folder against the record of how it was made: what is damaged,
+missing or of another place is named, with the command that makes it again.
+
+Files are read whole, whatever their times say. Whether an artefact is what would be made today is
+another question: `taamctl status` answers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain
+from taamctl.runtime import input_gate, provenance
+from taamctl.runtime.layout import OUTPUTS
+from taamctl.runtime.stage_table import TABLE
+from taamctl.store.artefacts import Artefact
+
+SIDECAR = ".provenance.json"
+State = Literal["ok", "missing", "damaged", "foreign", "unrecorded"]
+
+
+@dataclass(frozen=True)
+class FileState:
+    """One file.
+
+    Attributes:
+        path: the file.
+        state: `ok`; `missing`: recorded and not there; `damaged`: not as it was written; `foreign`:
+            of another data set, method or seed; `unrecorded`: whole in itself, but nothing says how
+            it was made.
+        mend: the command that makes it again; empty where it is right.
+    """
+
+    path: str
+    state: State
+    mend: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Tell whether nothing has to be done."""
+        return self.state in ("ok", "unrecorded")
+
+
+def below(folder: Path) -> Iterator[FileState]:
+    """Yield the state of every artefact and own graph below a folder, sorted by path."""
+    recorded: set[Path] = set()
+    for sidecar in sorted(folder.rglob(f"*{SIDECAR}")):
+        main = sidecar.with_name(sidecar.name.removesuffix(SIDECAR))
+        record = provenance.recorded(main)
+        if record is None:
+            yield FileState(str(sidecar), "damaged", _mend(main, {}))
+            continue
+        for name in sorted(record["outputs"]):
+            file = main.with_name(name)
+            recorded.add(file)
+            yield _state(file, record)
+    for file in sorted(folder.rglob("*.h5")):
+        if file not in recorded and not file.name.startswith("."):
+            yield alone(file)
+
+
+def alone(file: Path) -> FileState:
+    """Return the state of an HDF5 file by its own checksums, array by array."""
+    try:
+        with Artefact(file) as artefact:
+            for path in artefact.paths():
+                artefact.verify(path)
+            own_graph = artefact.kind == "graph"
+    except TaamctlError:
+        return FileState(str(file), "damaged", _mend(file, {}))
+    return FileState(str(file), "ok" if own_graph else "unrecorded")
+
+
+def _state(file: Path, record: Plain) -> FileState:
+    mend = _mend(file, record)
+    if not file.is_file():
+        return FileState(str(file), "missing", mend)
+    if provenance.sha256(file) != record["outputs"][file.name].get("sha256"):
+        return FileState(str(file), "damaged", mend)
+    place = input_gate.label_of(file)
+    if place and place != record.get("label"):
+        return FileState(str(file), "foreign", mend)
+    return FileState(str(file), "ok")
+
+
+def _mend(file: Path, record: Plain) -> str:
+    """Return the command that makes a file of a stage again, by its place and its record."""
+    stage = str(record.get("stage", ""))
+    for whole in ("compare", "reproduce"):  # trees with settings of their own
+        if whole in file.parts:
+            return f"taamctl {whole}"
+    if stage == "report":
+        return "taamctl report"
+    if stage not in TABLE:
+        return "taamctl data import ... --force" if file.parent.name == "data" else "taamctl run"
+    verb = "eval --lens" if stage == "lens" else stage
+    words = (input_gate.label_of(file) or str(record.get("label", ""))).split("/")
+    options = [f"--dataset {words[0]}"]
+    if len(words) == 3:
+        options += [f"--method {words[1]}", f"--seed {words[2].removeprefix('seed-')}"]
+    root = file.parents[len(words) + 1]
+    if root != OUTPUTS:
+        options.append(f"--outputs {root}")
+    return f"taamctl {verb} {' '.join(options)}"
