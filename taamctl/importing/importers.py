@@ -44,6 +44,7 @@ FORMATS = {
 }
 MAGIC = (
     ("mtx", b"%%MatrixMarket"),
+    ("mtx", b"%MatrixMarket"),
     ("graphml", b"<?xml"),
     ("graphml", b"<graphml"),
     ("dgl", DGL_MAGIC),
