@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,6 +68,9 @@ class Columns:
     target: Annotated[str, _column("--target", "Where an edge ends.")] = ""
     time: Annotated[str, _column("--time", "When a node appeared: numbers or ISO dates.")] = ""
     part: Annotated[str, _column("--part", "train, val or test.")] = ""
+    split_column: Annotated[
+        str, _column("--split-column", "Which of several masks, such as train_mask:3.")
+    ] = ""
     task: Annotated[str, _column("--task", "The task that a node's class arrives with.")] = ""
 
     def named(self) -> dict[str, object]:
@@ -124,5 +128,6 @@ class About:
 
 
 def _listed(values: list[str] | None) -> tuple[str, ...]:
-    cells = (cell.strip() for value in values or () for cell in value.split(","))
-    return tuple(filter(None, cells))
+    """Return the names in values that commas part; one that holds a comma stands in quotes."""
+    rows = csv.reader(values or (), skipinitialspace=True)
+    return tuple(filter(None, (cell.strip() for cells in rows for cell in cells)))

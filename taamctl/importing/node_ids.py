@@ -16,6 +16,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.importing.words import without_b
 
 FEW = 10  # nodes: among fewer, a feature such as 0, 1, 2 is a permutation of row numbers by chance
 SOME = 1000  # edges that are looked at before all are
@@ -66,8 +67,8 @@ def spelled(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    return str(value).strip()
+        return value.decode("utf-8", "replace").strip()
+    return without_b(str(value).strip())
 
 
 def whole_numbers(ids: Iterable[str]) -> list[int] | None:

@@ -19,6 +19,7 @@ class ImportOptions:
         source, target: the ends of an edge.
         time: when a node appeared: numbers, or dates as ISO 8601 writes them.
         part: train, val or test.
+        split_column: which of several splits that stand side by side, as `train_mask:3`.
         task: the task that a node's class arrives with.
         delimiter: what stands between the cells of a text table.
         ends: what the ends of edges are: `rows` (row numbers from 0) or `ids` (names of nodes);
@@ -35,6 +36,7 @@ class ImportOptions:
     target: str = ""
     time: str = ""
     part: str = ""
+    split_column: str = ""
     task: str = ""
     delimiter: str = ""
     ends: str = ""

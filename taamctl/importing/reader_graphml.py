@@ -17,6 +17,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import roles
 from taamctl.importing.arrays import only
+from taamctl.importing.column_names import whole_names
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import Table, opened
@@ -73,6 +74,7 @@ def _raw(document: _Document, options: ImportOptions, where: str) -> RawGraph:
     while own in attributes:
         own += "_"
     table = Table(where, {own: np.array(document.ids, object), **attributes})
+    options = whole_names(options, list(table.columns))
     raw = roles.nodes(
         table,
         replace(options, ignore=(*options.ignore, own)) if options.id else replace(options, id=own),

@@ -161,6 +161,7 @@ def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGra
 def _of_columns(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:
     """Return what a node table of several columns says."""
     table = node_table(path, options, features=not have_features)
+    options = column_names.whole_names(options, list(table.columns))
     found = roles.roles(list(table.columns), options, table.where).id
     # Where a table has no other id, the nameless column that it was written with names the nodes.
     first = next(iter(table.columns))

@@ -29,6 +29,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     """
     node_path, edge_path = which(paths, options)
     table = node_table(node_path, options)
+    options = column_names.whole_names(options, list(table.columns))
     source, target, notes = edge_columns(edge_path, options)
     chosen = roles.roles(list(table.columns), options, table.where)
     others = roles.without_meaning(table, chosen, options)
@@ -127,7 +128,8 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
     """
 
     def numeric(names: Sequence[str]) -> Sequence[str]:
-        return roles.roles(names, options, str(path)).features if features else ()
+        whole = column_names.whole_names(options, names)
+        return roles.roles(names, whole, str(path)).features if features else ()
 
     table = read_table(
         path, options.delimiter, lambda cells: not all(is_number(c) for c in cells), numeric
