@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from taamctl.core.errors import TaamctlError
+from taamctl.importing.options import listed
 
 if TYPE_CHECKING:
     from typer.models import OptionInfo
@@ -68,14 +68,12 @@ class Columns:
     target: Annotated[str, _column("--target", "Where an edge ends.")] = ""
     time: Annotated[str, _column("--time", "When a node appeared: numbers or ISO dates.")] = ""
     part: Annotated[str, _column("--part", "train, val or test.")] = ""
-    split_column: Annotated[
-        str, _column("--split-column", "Which of several masks, such as train_mask:3.")
-    ] = ""
+    split_column: Annotated[str, _column("--split-column", "Of several: train_mask:3.")] = ""
     task: Annotated[str, _column("--task", "The task that a node's class arrives with.")] = ""
 
     def named(self) -> dict[str, object]:
         """Return the fields of `ImportOptions`."""
-        lists = {"features": _listed(self.features), "ignore": _listed(self.ignore)}
+        lists = {"features": listed(self.features), "ignore": listed(self.ignore)}
         return {**vars(self), **lists}
 
 
@@ -86,6 +84,8 @@ class Reading:
     delimiter: Annotated[
         str, Option("--delimiter", help="What stands between cells. Default: guessed.")
     ] = ""
+    decimal: Annotated[str, Option("--decimal", help="A comma, where decimals follow one.")] = ""
+    header: Annotated[str, Option("--header", help="yes or no: names in the first row.")] = ""
     ends: Annotated[
         str,
         Option(
@@ -125,9 +125,3 @@ class About:
     licence: Annotated[str, Option("--licence", help="Shown by data info.")] = ""
     citation: Annotated[str, Option("--citation", help="Shown by data info.")] = ""
     homepage: Annotated[str, Option("--homepage", help="Shown by data info.")] = ""
-
-
-def _listed(values: list[str] | None) -> tuple[str, ...]:
-    """Return the names in values that commas part; one that holds a comma stands in quotes."""
-    rows = csv.reader(values or (), skipinitialspace=True)
-    return tuple(filter(None, (cell.strip() for cells in rows for cell in cells)))

@@ -4,7 +4,7 @@ what, by option or by its name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -107,17 +107,12 @@ def from_arrays(
     options = whole_names(options, list(given))
     ignored = matching(options.ignore, list(given), where, "ignore")
     keys = [k for k in given if k not in ignored]
-    roles = _roles(keys, options, where)
-    if not options.id and isinstance(given.get(roles.found.get("id", "")), Unread):
-        del roles.found["id"]  # names of nodes are good to have, not needed
+    unread = {k for k, value in given.items() if isinstance(value, Unread)}
+    roles = _roles(keys, options, where, unread)
     arrays = _readable(given, _needed(keys, roles, options), where)
     x = _side_by_side([arrays[k] for k in roles.features], roles.features, where)
     n = x.shape[0]
-    if nodes is not None and n != nodes:
-        raise TaamctlError(
-            f"{where}: {n:,} feature rows ({', '.join(roles.features)}) for {nodes:,} nodes",
-            "every node needs one row",
-        )
+    _require_nodes(n, nodes, roles.features, where)
     edges = _Edges(*ends) if ends is not None else _edges(arrays, keys, options, where)
     read = (*roles.features, *roles.found.values(), *roles.masks.values(), *edges.keys)
     notes = (*notes, *edges.notes)
@@ -127,10 +122,7 @@ def from_arrays(
             f"{where}: {key!r} does not name every node once, so it is not read as their names",
         )
         del roles.found["id"]
-    left = [f"{k}{_why(given[k])}" for k in keys if k not in read]
-    if left:
-        more = ", ..." * (len(left) > SHOWN)
-        notes += (f"{where}: not read: {', '.join(left[:SHOWN])}{more}",)
+    notes += _left_out([f"{k}{_why(given[k])}" for k in keys if k not in read], where)
     raw = RawGraph(
         where,
         edges.source,
@@ -140,6 +132,20 @@ def from_arrays(
         by_row=by_row,
     )
     return _with_values(raw, arrays, roles, options)
+
+
+def _require_nodes(n: int, nodes: int | None, features: Sequence[str], where: str) -> None:
+    if nodes is not None and n != nodes:
+        raise TaamctlError(
+            f"{where}: {n:,} feature rows ({', '.join(features)}) for {nodes:,} nodes",
+            "every node needs one row",
+        )
+
+
+def _left_out(left: Sequence[str], where: str) -> tuple[str, ...]:
+    """Say which keys are not read, where there are any."""
+    more = ", ..." * (len(left) > SHOWN)
+    return (f"{where}: not read: {', '.join(left[:SHOWN])}{more}",) if left else ()
 
 
 def _why(value: object) -> str:
@@ -211,7 +217,27 @@ def _name_nothing(names: Array, edges: _Edges, n: int, by_row: bool) -> bool:
     return by_row or ends_of(np.ravel(edges.source), np.ravel(edges.target), n).are_rows
 
 
-def _roles(keys: Sequence[str], options: ImportOptions, where: str) -> _Roles:
+def _roles(
+    keys: Sequence[str], options: ImportOptions, where: str, unread: Collection[str]
+) -> _Roles:
+    """Return what the keys mean; names of nodes in `unread` are good to have, and not needed."""
+    features = _features(keys, options, where)
+    free = [k for k in keys if k not in features]
+    found = {}
+    for kind, words in MEANINGS.items():
+        chosen: str = getattr(options, kind)
+        refuse_both(chosen, features, where, kind)
+        key = named(chosen, keys, where, kind) if chosen else guess(free, words)
+        if key and (chosen or kind != "id" or key not in unread):
+            found[kind] = key
+    masks = {}
+    if "part" not in found:
+        masks = mask_keys(list(keys))
+    return _Roles(features, found, masks)
+
+
+def _features(keys: Sequence[str], options: ImportOptions, where: str) -> tuple[str, ...]:
+    """Return the keys of the features."""
     usual = guess(keys, FEATURES.split())
     features = matching(options.features, keys, where, "features") or (usual,)
     if not features[0]:
@@ -220,18 +246,7 @@ def _roles(keys: Sequence[str], options: ImportOptions, where: str) -> _Roles:
             "feat",
             "--features KEY names them; without features there is nothing to propagate",
         )
-    free = [k for k in keys if k not in features]
-    found = {}
-    for kind, words in MEANINGS.items():
-        chosen: str = getattr(options, kind)
-        refuse_both(chosen, features, where, kind)
-        key = named(chosen, keys, where, kind) if chosen else guess(free, words)
-        if key:
-            found[kind] = key
-    masks = {}
-    if "part" not in found:
-        masks = mask_keys(list(keys))
-    return _Roles(features, found, masks)
+    return features
 
 
 def _side_by_side(

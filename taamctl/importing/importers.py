@@ -24,7 +24,18 @@ from taamctl.importing.tables import opened, read_table
 FORMATS = {
     "table": (
         "reader_tables",
-        (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".parquet", ".pq"),
+        (
+            ".csv",
+            ".tsv",
+            ".tab",
+            ".txt",
+            ".edges",
+            ".edgelist",
+            ".content",
+            ".cites",
+            ".parquet",
+            ".pq",
+        ),
         "a node table and an edge list, as CSV, TSV or Parquet",
     ),
     "npz": ("reader_npz", (".npz",), "NumPy arrays: gnn-benchmark keys, or x, edge_index, y"),

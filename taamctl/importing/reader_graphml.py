@@ -21,6 +21,7 @@ from taamctl.importing.column_names import whole_names
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import Table, opened
+from taamctl.importing.vectors import unfolded
 
 ID = "node id"  # the column of the ids of the elements; attributes may be called id too
 _KINDS = {
@@ -75,6 +76,8 @@ def _raw(document: _Document, options: ImportOptions, where: str) -> RawGraph:
         own += "_"
     table = Table(where, {own: np.array(document.ids, object), **attributes})
     options = whole_names(options, list(table.columns))
+    free = [n for n in roles.roles(list(table.columns), options, where).features if n != own]
+    table = replace(table, columns=unfolded(table.columns, free, where, options.decimal))
     raw = roles.nodes(
         table,
         replace(options, ignore=(*options.ignore, own)) if options.id else replace(options, id=own),

@@ -15,14 +15,14 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.importing import column_names, roles
+from taamctl.importing import column_names, headers, roles
 from taamctl.importing.matrix_market import is_matrix, read_matrix, refuse_nan
 from taamctl.importing.messages import shown
 from taamctl.importing.node_ids import UNNAMED, usable_names
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.reader_tables import node_table
-from taamctl.importing.tables import opened, read_table
+from taamctl.importing.tables import Table, opened, read_table
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -52,7 +52,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     _require_few(paths, len(tables) + (label_path is not None))
     raw = RawGraph(str(feature_path or edge_path), (), (), None, labels)
     if tables:
-        raw = _of_table(tables[0], options, feature_path is not None)
+        raw = _of_table(tables[0], options, feature_path is not None, adjacency.shape[0])
     elif feature_path is None:
         raise TaamctlError(
             f"{edge_path} comes without features",
@@ -140,14 +140,18 @@ def _notes_on_entries(entries: Array, path: Path) -> tuple[str, ...]:
     return ()
 
 
-def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:
-    """Return what a node table says, or a file with a label a line, with or without a header."""
+def _of_table(path: Path, options: ImportOptions, have_features: bool, n: int) -> RawGraph:
+    """Return what a table of N nodes says, or a file with a label a line, with or without a
+    header.
+    """
     plain = read_table(
         path,
         options.delimiter,
         lambda cells: len(cells) > 1 or bool(column_names.guess(cells, column_names.LABEL)),
     )
     if len(plain.columns) > 1:
+        if have_features and options.header != "no":
+            _refuse_other_rows(plain, path, options, n)
         return _of_columns(path, options, have_features)
     if not have_features:
         raise TaamctlError(
@@ -156,6 +160,22 @@ def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGra
         )
     labels = next(iter(plain.columns.values()))
     return RawGraph(str(path), (), (), None, labels, notes=(f"{path}: one label a line",))
+
+
+def _refuse_other_rows(table: Table, path: Path, options: ImportOptions, n: int) -> None:
+    """Refuse a table that has not a row for each of N nodes."""
+    if table.rows == n - headers.is_content(path):
+        return
+    names = list(table.columns)
+    unsaid = not options.header and not column_names.guess(names, headers.USUAL)
+    if unsaid and table.rows == n - 1:
+        raise headers.ask(
+            names, path, f"{table.rows:,} rows below the first for {n:,} nodes", either=False
+        )
+    raise TaamctlError(
+        f"{path}: {table.rows:,} rows for the {n:,} nodes of the matrix of edges",
+        "a table beside a matrix has one row for each of its rows, in their order",
+    )
 
 
 def _of_columns(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:

@@ -46,16 +46,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             raise TaamctlError(
                 f"{where} is no .npz file, whatever its name says", "--format names another format"
             )
-    with opened(path) as stream, reading(where), np.load(stream, allow_pickle=False) as archive:
-        if not hasattr(archive, "files"):
-            raise TaamctlError(
-                f"{where} holds one array, expected several with names",
-                "save them with np.savez(path, x=..., edge_index=..., y=...)",
-            )
-        _refuse_one_matrix(archive, where)
-        kept = {key: _array(archive, key, where) for key in archive.files}
-    arrays = {key: value for key, value in kept.items() if not isinstance(value, Unread)}
-    unread = {key: value for key, value in kept.items() if isinstance(value, Unread)}
+    arrays, unread = _contents(path)
     names = tuple(str(n) for n in arrays.pop("class_names", np.zeros(0)).ravel().tolist())
     unlabelled = arrays.pop("unlabelled_idx", None)
     _check_matrices(arrays, where)
@@ -67,14 +58,33 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         arrays = {k: v for k, v in arrays.items() if not k.startswith("adj_")}
     _join_features(arrays, where)
     raw = from_arrays({**arrays, **unread}, options, where, ends, nodes, by_row=ends is not None)
-    raw = replace(raw, class_names=names)
-    if unlabelled is not None and raw.labels is not None:
-        with reading(where):
-            kind = np.int64 if raw.labels.dtype.kind in "iu" else np.float64
-            labels = np.array(raw.labels, kind)
-            labels[unlabelled] = -1
-        raw = replace(raw, labels=labels)
-    return raw
+    return replace(raw, class_names=names, labels=_without(raw.labels, unlabelled, where))
+
+
+def _contents(path: Path) -> tuple[dict[str, Array], dict[str, Unread]]:
+    """Return the arrays of a file, and what of it is not read."""
+    where = str(path)
+    with opened(path) as stream, reading(where), np.load(stream, allow_pickle=False) as archive:
+        if not hasattr(archive, "files"):
+            raise TaamctlError(
+                f"{where} holds one array, expected several with names",
+                "save them with np.savez(path, x=..., edge_index=..., y=...)",
+            )
+        _refuse_one_matrix(archive, where)
+        kept = {key: _array(archive, key, where) for key in archive.files}
+    arrays = {key: value for key, value in kept.items() if not isinstance(value, Unread)}
+    return arrays, {key: value for key, value in kept.items() if isinstance(value, Unread)}
+
+
+def _without(labels: Array | None, unlabelled: Array | None, where: str) -> Array | None:
+    """Return labels, -1 at the rows that a file states to have none."""
+    if unlabelled is None or labels is None:
+        return labels
+    with reading(where):
+        kind = np.int64 if labels.dtype.kind in "iu" else np.float64
+        made = np.array(labels, kind)
+        made[unlabelled] = -1
+    return made
 
 
 def _check_matrices(arrays: dict[str, Array], where: str) -> None:
