@@ -16,6 +16,7 @@ from taamctl.core.types import NodeGraph
 from taamctl.graph.dgl_adapter import MAGIC as DGL_MAGIC
 from taamctl.importing import column_names, stated_stream
 from taamctl.importing.assembly import assemble
+from taamctl.importing.foreign_files import refuse_foreign
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import opened, read_table
@@ -71,6 +72,7 @@ def guess_format(paths: Sequence[Path]) -> str:
     """
     if len(paths) == 1 and paths[0].is_dir():
         return "ogb"
+    _refuse_all(paths)
     kind = _by_suffix(paths) or _by_first_bytes(paths[0])
     if kind:
         return kind
@@ -78,6 +80,13 @@ def guess_format(paths: Sequence[Path]) -> str:
         f"{paths[0]}: its name does not tell its format",
         "name it with --format: " + ", ".join(FORMATS),
     )
+
+
+def _refuse_all(paths: Sequence[Path], kind: str = "") -> None:
+    """Refuse files that hold no graph in any format."""
+    for path in paths:
+        if not path.is_dir():
+            refuse_foreign(path, kind or _by_suffix([path]))
 
 
 def _by_suffix(paths: Sequence[Path]) -> str:
@@ -139,6 +148,7 @@ def read(
             f"--format {kind}: there is no such format", "there are: " + ", ".join(FORMATS)
         )
     options = options or ImportOptions()
+    _refuse_all(paths, kind)
     kind = kind or guess_format(paths)
     reader = importlib.import_module(f"taamctl.importing.{FORMATS[kind][0]}")
     raw: RawGraph = reader.read(paths, options)
