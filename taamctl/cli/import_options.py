@@ -36,7 +36,11 @@ class Naming:
         ),
     ]
     kind: Annotated[
-        str, Option("--format", help="table, npz, mtx, graphml, dgl, pyg or ogb. Default: guessed.")
+        str,
+        Option(
+            "--format",
+            help="One of: table, npz, mtx, graphml, json, gexf, gml, pajek, mat, dgl, pyg, ogb.",
+        ),
     ] = ""
     into: Annotated[
         Path, Option("--into", help="Folder to write to; names are looked up in ./data.")
@@ -87,15 +91,11 @@ class Reading:
     decimal: Annotated[str, Option("--decimal", help="A comma, where decimals follow one.")] = ""
     header: Annotated[str, Option("--header", help="yes or no: names in the first row.")] = ""
     ends: Annotated[
-        str,
-        Option(
-            "--ends",
-            help="What edges join: rows (numbers from 0) or ids. Default: told from the values.",
-        ),
+        str, Option("--ends", help="What edges join: rows (numbers from 0) or ids. Else guessed.")
     ] = ""
-    nan: Annotated[
-        str, Option("--nan", help="refuse features that are not finite, or take them as zero.")
-    ] = "refuse"
+    nan: Annotated[str, Option("--nan", help="refuse what is not finite, or take it as zero.")] = (
+        "refuse"
+    )
     directed: Annotated[
         bool,
         Option("--directed", help="The edges have a direction that split.symmetrize may keep."),

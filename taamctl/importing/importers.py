@@ -46,6 +46,11 @@ FORMATS = {
         "Matrix Market: edges, and a node table or a matrix of features with labels",
     ),
     "graphml": ("reader_graphml", (".graphml",), "GraphML, node attributes as features"),
+    "json": ("reader_json", (".json",), "node-link JSON, as networkx, d3 and Cytoscape write it"),
+    "gexf": ("reader_gexf", (".gexf",), "GEXF, as Gephi writes it; read by networkx"),
+    "gml": ("reader_gml", (".gml",), "GML; read by networkx"),
+    "pajek": ("reader_pajek", (".net", ".paj"), "Pajek; read by networkx"),
+    "mat": ("reader_mat", (".mat",), "MATLAB up to version 7: Network, Attributes, Label"),
     "dgl": ("reader_dgl", (".bin", ".dgl"), "one graph that dgl.save_graphs wrote"),
     "pyg": (
         "reader_pyg",

@@ -18,6 +18,7 @@ from taamctl.core.types import Array
 from taamctl.importing import roles
 from taamctl.importing.arrays import only
 from taamctl.importing.column_names import whole_names
+from taamctl.importing.elements import HasElements
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import Table, opened
@@ -63,13 +64,18 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
                 f"{path} cannot be read: {' '.join(str(error).split())}",
                 "the file is damaged; write it again",
             ) from error
-    return _raw(document, options, str(path))
+    return raw_of(document, options, str(path))
 
 
-def _raw(document: _Document, options: ImportOptions, where: str) -> RawGraph:
+def raw_of(document: HasElements, options: ImportOptions, where: str) -> RawGraph:
+    """Return what nodes and edges with attributes say.
+
+    Raises:
+        TaamctlError: no node, or what `roles.nodes` refuses.
+    """
     if not document.ids:
         raise TaamctlError(
-            f"{where} holds no node", "check that it is GraphML, with <graph> and <node>"
+            f"{where} holds no node", "check that the file is complete, and of its format"
         )
     attributes, own = document.columns(), ID
     while own in attributes:
