@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain
 from taamctl.graph.raw_values import reading
 from taamctl.importing.arrays import only
 from taamctl.importing.elements import Elements
@@ -20,7 +20,7 @@ DRAWN = ("x", "y", "shape", "graphics", "viz", "start", "end", "id")  # of a dra
 
 
 def read_by(
-    function: str, paths: Sequence[Path], options: ImportOptions, what: str, **more: Any
+    function: str, paths: Sequence[Path], options: ImportOptions, what: str, **more: Plain
 ) -> RawGraph:
     """Return what a function of networkx reads; an undirected edge is stored both ways.
 
@@ -51,7 +51,7 @@ def read_by(
     return _raw(graph, options, where)
 
 
-def _raw(graph: Any, options: ImportOptions, where: str) -> RawGraph:
+def _raw(graph: Plain, options: ImportOptions, where: str) -> RawGraph:
     nodes = list(graph.nodes(data=True))
     edges = list(graph.edges(data=True))
     hidden = _hidden([cells for _, cells in nodes], options)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.graph.raw_values import reading
+from taamctl.core.plain_values import Plain
 from taamctl.importing.arrays import Unread, from_arrays, only
 from taamctl.importing.column_names import guess
+from taamctl.importing.mat_child import matrices_of
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
-from taamctl.importing.tables import opened
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -35,7 +35,8 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     """
     path = only(paths, "a .mat file")
     where = str(path)
-    kept = _contents(path)
+    found = matrices_of(path)
+    kept = {key: _WHY if value is None else value for key, value in found.items()}
     edges = options.source or guess(kept, _EDGES)
     adjacency = _square(kept, edges, where)
     rest = {key: value for key, value in kept.items() if key != edges}
@@ -49,24 +50,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     return from_arrays(rest, told, where, ends, adjacency.shape[0], notes, by_row=True)
 
 
-def _contents(path: Path) -> dict[str, Any]:
-    """Return the matrices of a file by name; cells and structures are left alone."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
-    with opened(path) as stream, reading(str(path)):
-        try:
-            found = loadmat(stream)
-        except (MatReadError, NotImplementedError, MemoryError, OverflowError) as error:
-            raise ValueError(str(error)) from error
-    matrices = {key: value for key, value in found.items() if not key.startswith("__")}
-    return {
-        key: _WHY if isinstance(value, np.ndarray) and value.dtype.kind in "OV" else value
-        for key, value in matrices.items()
-    }
-
-
-def _square(kept: dict[str, Any], key: str, where: str) -> sp.coo_matrix:
+def _square(kept: dict[str, Plain], key: str, where: str) -> sp.coo_matrix:
     """Return the matrix of edges, without the zeros that it stores."""
     import scipy.sparse as sp
 
@@ -88,7 +72,7 @@ def _square(kept: dict[str, Any], key: str, where: str) -> sp.coo_matrix:
     return made
 
 
-def _labels(value: Any) -> Any:
+def _labels(value: Plain) -> Plain:
     """Return labels as one column, or as one-hot rows: MATLAB has no vectors, only matrices."""
     import scipy.sparse as sp
 

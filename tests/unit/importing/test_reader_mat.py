@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
-from taamctl.importing import importers
+from taamctl.importing import importers, mat_child
 from taamctl.importing.options import ImportOptions
 
 A = sp.csc_matrix(np.array([[0, 1, 0], [1, 0, 2], [0, 0, 0]], float))
@@ -43,6 +43,15 @@ def test_the_layout_of_deepwalk_and_keys_by_option(tmp_path: Path) -> None:
     told = ImportOptions(source="B", features=("Z",), label="kind")
     graph = save(tmp_path, told, B=A.toarray(), Z=X, kind=np.array([0, 1, 1]))
     assert (graph.labels.tolist(), graph.adjacency.nnz) == ([0, 1, 1], 3)
+
+
+def test_a_parser_that_ends_its_process_ends_no_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, A=A, X=X)
+    monkeypatch.setattr(mat_child, "_CALL", "import os; os.abort()")
+    with pytest.raises(TaamctlError, match=r"g\.mat cannot be read: its parser stopped"):
+        importers.read("g", [tmp_path / "g.mat"])
 
 
 def test_faults_of_mat_files(tmp_path: Path) -> None:
