@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.importing.bad_rows import BadRows
 from taamctl.importing.messages import shown
 from taamctl.importing.node_ids import quoted
 from taamctl.importing.words import MISSING
@@ -25,6 +27,7 @@ def numbers(column: Array, where: str, name: str) -> Array:
     if column.dtype.kind in "iufb":
         return column
     out = np.full(column.shape, np.nan, np.float64)
+    wrong: list[tuple[int, str]] = []
     for at, value in np.ndenumerate(column):
         text = "" if value is None else str(value).strip()
         if text.lower() in EMPTY:
@@ -34,13 +37,22 @@ def numbers(column: Array, where: str, name: str) -> Array:
                 raise ValueError(text)
             out[at] = float({"true": "1", "false": "0"}.get(text.lower(), text))
         except ValueError:
-            raise TaamctlError(
-                f"{where}: column {name!r} holds {shown(text)!r} at row {at[0]}, which is no "
-                "number",
-                f"{_decimal_hint(text)}leave it out with --ignore {quoted(name)}, choose with "
-                f"--features, or say what it is: --label {quoted(name)}",
-            ) from None
+            wrong.append((at[0], text))
+    if wrong:
+        raise _no_numbers(wrong, where, name)
     return out
+
+
+def _no_numbers(wrong: Sequence[tuple[int, str]], where: str, name: str) -> BadRows:
+    """Return the refusal of cells that are no numbers: the first, and how many there are."""
+    row, text = wrong[0]
+    more = f", nor {len(wrong) - 1:,} more of its cells" if len(wrong) > 1 else ""
+    return BadRows(
+        f"{where}: column {name!r} holds {shown(text)!r} at row {row}, which is no number{more}",
+        f"{_decimal_hint(text)}leave it out with --ignore {quoted(name)}, choose with --features, "
+        f"or say what it is: --label {quoted(name)}",
+        [row for row, _ in wrong],
+    )
 
 
 def _decimal_hint(text: str) -> str:

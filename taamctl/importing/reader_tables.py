@@ -12,6 +12,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import column_names, headers, node_ids, roles
+from taamctl.importing.bad_rows import BadRows, with_lines
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.table_head import DELIMITERS
@@ -51,7 +52,10 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             table = node_table(node_path, options)  # its cells as text, as ids are
     elif not options.id and options.ends != "rows":
         node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
-    raw, rows = roles.nodes(table, options), table.rows
+    try:
+        raw, rows = roles.nodes(table, options), table.rows
+    except BadRows as error:
+        raise with_lines(error, node_path, options.delimiter, table.headed) from error
     notes = (*said, *notes)
     by_row = options.ends == "rows"
     source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)

@@ -150,3 +150,18 @@ def test_names_with_commas_are_taken_whole(tmp_path: Path) -> None:
     assert graph.feature_names == ("p",)
     graph = importers.read("g", paths, ImportOptions(features=("p", "a", "b")))
     assert graph.feature_names == ("a, b", "p")
+
+
+def test_all_bad_rows_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
+    nodes = '# made by hand\nid,label,p\na,x,1\n\nb,"two\nlines",red\n\nc,x,blue\nd,x,4\n'
+    with pytest.raises(TaamctlError) as error:
+        read(tmp_path, nodes)
+    assert error.value.message == (
+        f"{tmp_path}/nodes.csv: column 'p' holds 'red' at row 1, which is no number, nor 1 more of "
+        "its cells; lines 5, 8 of the file"
+    )
+    rows = "".join(f"{i},x,{'red' if i % 2 else i}\n" for i in range(40))
+    with pytest.raises(TaamctlError, match="lines 3, 5, .*, 21 of the file, and 10 more rows$"):
+        read(tmp_path, f"id,label,p\n{rows}")
+    with pytest.raises(TaamctlError, match="line 2 of the file$"):
+        read(tmp_path, "#id,label,p\na,x,red\nb,y,1\n")
