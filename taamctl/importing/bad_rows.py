@@ -44,7 +44,7 @@ def lines_of(path: Path, delimiter: str, headed: bool, rows: Sequence[int]) -> l
     """Return the line on which each of some rows begins, counted from 1; blank lines and comments
     before the rows are no rows.
     """
-    found, row = [], -1
+    found, row = list[int](), -1
     with opened(path) as stream:
         parts = delimiter_of(stream.read(4096), delimiter)
         stream.seek(0)
