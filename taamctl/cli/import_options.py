@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from taamctl.core.errors import TaamctlError
+from taamctl.importing.options import listed
 
 if TYPE_CHECKING:
     from typer.models import OptionInfo
@@ -35,7 +36,11 @@ class Naming:
         ),
     ]
     kind: Annotated[
-        str, Option("--format", help="table, npz, mtx, graphml, dgl, pyg or ogb. Default: guessed.")
+        str,
+        Option(
+            "--format",
+            help="One of: table, npz, mtx, graphml, json, gexf, gml, pajek, mat, dgl, pyg, ogb.",
+        ),
     ] = ""
     into: Annotated[
         Path, Option("--into", help="Folder to write to; names are looked up in ./data.")
@@ -67,11 +72,12 @@ class Columns:
     target: Annotated[str, _column("--target", "Where an edge ends.")] = ""
     time: Annotated[str, _column("--time", "When a node appeared: numbers or ISO dates.")] = ""
     part: Annotated[str, _column("--part", "train, val or test.")] = ""
+    split_column: Annotated[str, _column("--split-column", "Of several: train_mask:3.")] = ""
     task: Annotated[str, _column("--task", "The task that a node's class arrives with.")] = ""
 
     def named(self) -> dict[str, object]:
         """Return the fields of `ImportOptions`."""
-        lists = {"features": _listed(self.features), "ignore": _listed(self.ignore)}
+        lists = {"features": listed(self.features), "ignore": listed(self.ignore)}
         return {**vars(self), **lists}
 
 
@@ -82,16 +88,14 @@ class Reading:
     delimiter: Annotated[
         str, Option("--delimiter", help="What stands between cells. Default: guessed.")
     ] = ""
+    decimal: Annotated[str, Option("--decimal", help="A comma, where decimals follow one.")] = ""
+    header: Annotated[str, Option("--header", help="yes or no: names in the first row.")] = ""
     ends: Annotated[
-        str,
-        Option(
-            "--ends",
-            help="What edges join: rows (numbers from 0) or ids. Default: told from the values.",
-        ),
+        str, Option("--ends", help="What edges join: rows (numbers from 0) or ids. Else guessed.")
     ] = ""
-    nan: Annotated[
-        str, Option("--nan", help="refuse features that are not finite, or take them as zero.")
-    ] = "refuse"
+    nan: Annotated[str, Option("--nan", help="refuse what is not finite, or take it as zero.")] = (
+        "refuse"
+    )
     directed: Annotated[
         bool,
         Option("--directed", help="The edges have a direction that split.symmetrize may keep."),
@@ -121,8 +125,3 @@ class About:
     licence: Annotated[str, Option("--licence", help="Shown by data info.")] = ""
     citation: Annotated[str, Option("--citation", help="Shown by data info.")] = ""
     homepage: Annotated[str, Option("--homepage", help="Shown by data info.")] = ""
-
-
-def _listed(values: list[str] | None) -> tuple[str, ...]:
-    cells = (cell.strip() for value in values or () for cell in value.split(","))
-    return tuple(filter(None, cells))

@@ -4,8 +4,8 @@ what, by option or by its name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,22 +14,33 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.cells import times
-from taamctl.importing.column_names import guess, matching, named, plain
+from taamctl.importing.column_names import guess, matching, named, whole_names
 from taamctl.importing.given_stream import parts_from_masks
-from taamctl.importing.node_ids import ends_of, rows_or_ids, usable_names
+from taamctl.importing.masks import mask_keys, read_masks
+from taamctl.importing.node_ids import ends_of, quoted, rows_or_ids, usable_names
 from taamctl.importing.node_labels import plain_labels
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.roles import refuse_both
 from taamctl.importing.stated_stream import tasks_of_nodes
 
+
+@dataclass(frozen=True)
+class Unread:
+    """What stands under a key and is not read: why, and what to do where it is needed."""
+
+    why: str
+    hint: str
+
+
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
     Arrays = Mapping[str, Array | sp.spmatrix]
+    Kept = Mapping[str, Array | sp.spmatrix | Unread]
 
 # the usual names, best first, as `plain` spells them
-FEATURES = "x feat feats feature features nodefeat nodefeats nodefeatures attr attrs h"
+FEATURES = "x feat feats feature features nodefeat nodefeats nodefeatures attr attrs nodeattr h"
 LABEL = ("y", "label", "labels", "nodelabel", "nodelabels", "nodey")
 MEANINGS = {
     "label": LABEL,
@@ -43,11 +54,6 @@ MEANINGS = {
 }
 EDGES = ("edgeindex", "edges", "edgelist")
 ENDS = (("src", "dst"), ("source", "target"), ("row", "col"), ("u", "v"))
-MASKS = {
-    "train": ("trainmask", "trainindex", "trainidx"),
-    "val": ("valmask", "validmask", "valindex", "validx", "valididx"),
-    "test": ("testmask", "testindex", "testidx"),
-}
 SHOWN = 10  # keys that are named as not read
 
 
@@ -76,7 +82,7 @@ class _Roles(NamedTuple):
 
 
 def from_arrays(
-    arrays: Arrays,
+    given: Kept,
     options: ImportOptions,
     where: str,
     ends: tuple[Array, Array] | None = None,
@@ -87,7 +93,7 @@ def from_arrays(
     """Return what named arrays say; the option names a key where the usual names do not tell.
 
     Args:
-        arrays: key -> array or scipy sparse matrix.
+        given: key -> array, scipy sparse matrix, or what is not read.
         ends: [E] sources and targets; None: an array [2, E] or [E, 2], or two arrays.
         nodes: N where it is known, beside the features.
         notes: what the reader has to say.
@@ -98,16 +104,15 @@ def from_arrays(
         TaamctlError: no features, no edges, a key that is not there, a mask of another length, ends
             that can be read in two ways.
     """
-    ignored = matching(options.ignore, list(arrays), where, "ignore")
-    keys = [k for k in arrays if k not in ignored]
-    roles = _roles(keys, options, where)
+    options = whole_names(options, list(given))
+    ignored = matching(options.ignore, list(given), where, "ignore")
+    keys = [k for k in given if k not in ignored]
+    unread = {k for k, value in given.items() if isinstance(value, Unread)}
+    roles = _roles(keys, options, where, unread)
+    arrays = _readable(given, _needed(keys, roles, options), where)
     x = _side_by_side([arrays[k] for k in roles.features], roles.features, where)
     n = x.shape[0]
-    if nodes is not None and n != nodes:
-        raise TaamctlError(
-            f"{where}: {n:,} feature rows ({', '.join(roles.features)}) for {nodes:,} nodes",
-            "every node needs one row",
-        )
+    _require_nodes(n, nodes, roles.features, where)
     edges = _Edges(*ends) if ends is not None else _edges(arrays, keys, options, where)
     read = (*roles.features, *roles.found.values(), *roles.masks.values(), *edges.keys)
     notes = (*notes, *edges.notes)
@@ -117,10 +122,7 @@ def from_arrays(
             f"{where}: {key!r} does not name every node once, so it is not read as their names",
         )
         del roles.found["id"]
-    left = [k for k in keys if k not in read]
-    if left:
-        more = ", ..." * (len(left) > SHOWN)
-        notes += (f"{where}: not read: {', '.join(left[:SHOWN])}{more}",)
+    notes += _left_out([f"{k}{_why(given[k])}" for k in keys if k not in read], where)
     raw = RawGraph(
         where,
         edges.source,
@@ -129,13 +131,52 @@ def from_arrays(
         notes=(f"{where}: {roles.note()}", *notes),
         by_row=by_row,
     )
-    return _with_values(raw, arrays, roles, options.ends)
+    return _with_values(raw, arrays, roles, options)
 
 
-def _with_values(raw: RawGraph, arrays: Arrays, roles: _Roles, ends: str) -> RawGraph:
+def _require_nodes(n: int, nodes: int | None, features: Sequence[str], where: str) -> None:
+    if nodes is not None and n != nodes:
+        raise TaamctlError(
+            f"{where}: {n:,} feature rows ({', '.join(features)}) for {nodes:,} nodes",
+            "every node needs one row",
+        )
+
+
+def _left_out(left: Sequence[str], where: str) -> tuple[str, ...]:
+    """Say which keys are not read, where there are any."""
+    more = ", ..." * (len(left) > SHOWN)
+    return (f"{where}: not read: {', '.join(left[:SHOWN])}{more}",) if left else ()
+
+
+def _why(value: object) -> str:
+    """Return why something is not read, in brackets; empty where nothing says so."""
+    return f" ({value.why})" if isinstance(value, Unread) else ""
+
+
+def _needed(keys: Sequence[str], roles: _Roles, options: ImportOptions) -> list[str]:
+    """Return the keys whose arrays make the graph."""
+    edges = [guess(keys, EDGES), options.source, options.target]
+    edges += [guess(keys, (end,)) for pair in ENDS for end in pair]
+    return [*roles.features, *roles.found.values(), *roles.masks.values(), *filter(None, edges)]
+
+
+def _readable(given: Kept, needed: Sequence[str], where: str) -> Arrays:
+    """Return what is an array, after a refusal of what is needed and is none."""
+    for key in needed:
+        value = given.get(key)
+        if isinstance(value, Unread):
+            raise TaamctlError(
+                f"{where}: the array {key!r} holds {value.why}",
+                f"{value.hint}; what is not needed is left out: --ignore {quoted(key)}",
+            )
+    return {key: value for key, value in given.items() if not isinstance(value, Unread)}
+
+
+def _with_values(raw: RawGraph, arrays: Arrays, roles: _Roles, options: ImportOptions) -> RawGraph:
     """Add labels, names, parts, times and tasks."""
     where, notes = raw.where, raw.notes
     values = {kind: arrays[key] for kind, key in roles.found.items()}
+    ends = options.ends
     by_row = raw.by_row or ends == "rows"
     if "id" in values:
         values["id"] = np.ravel(values["id"])
@@ -146,8 +187,10 @@ def _with_values(raw: RawGraph, arrays: Arrays, roles: _Roles, ends: str) -> Raw
             notes += tuple(filter(None, [note]))
     if roles.masks:
         n = raw.features.shape[0]
-        masks = {word: _mask(arrays[key], key, n, where) for word, key in roles.masks.items()}
+        masks = read_masks(arrays, roles.masks, n, options.split_column, where)
         values["part"] = parts_from_masks(masks, n, where)
+        if options.split_column:
+            notes += (f"{where}: of several splits, that of {options.split_column}",)
     if "time" in values:
         values["time"], dates = times(np.asarray(values["time"]), where, roles.found["time"])
         notes += dates
@@ -174,7 +217,27 @@ def _name_nothing(names: Array, edges: _Edges, n: int, by_row: bool) -> bool:
     return by_row or ends_of(np.ravel(edges.source), np.ravel(edges.target), n).are_rows
 
 
-def _roles(keys: Sequence[str], options: ImportOptions, where: str) -> _Roles:
+def _roles(
+    keys: Sequence[str], options: ImportOptions, where: str, unread: Collection[str]
+) -> _Roles:
+    """Return what the keys mean; names of nodes in `unread` are good to have, and not needed."""
+    features = _features(keys, options, where)
+    free = [k for k in keys if k not in features]
+    found = {}
+    for kind, words in MEANINGS.items():
+        chosen: str = getattr(options, kind)
+        refuse_both(chosen, features, where, kind)
+        key = named(chosen, keys, where, kind) if chosen else guess(free, words)
+        if key and (chosen or kind != "id" or key not in unread):
+            found[kind] = key
+    masks = {}
+    if "part" not in found:
+        masks = mask_keys(list(keys))
+    return _Roles(features, found, masks)
+
+
+def _features(keys: Sequence[str], options: ImportOptions, where: str) -> tuple[str, ...]:
+    """Return the keys of the features."""
     usual = guess(keys, FEATURES.split())
     features = matching(options.features, keys, where, "features") or (usual,)
     if not features[0]:
@@ -183,18 +246,7 @@ def _roles(keys: Sequence[str], options: ImportOptions, where: str) -> _Roles:
             "feat",
             "--features KEY names them; without features there is nothing to propagate",
         )
-    free = [k for k in keys if k not in features]
-    found = {}
-    for kind, words in MEANINGS.items():
-        chosen: str = getattr(options, kind)
-        refuse_both(chosen, features, where, kind)
-        key = named(chosen, keys, where, kind) if chosen else guess(free, words)
-        if key:
-            found[kind] = key
-    masks = {}
-    if "part" not in found:
-        masks = {word: key for word, words in MASKS.items() if (key := guess(keys, words))}
-    return _Roles(features, found, masks)
+    return features
 
 
 def _side_by_side(
@@ -250,25 +302,6 @@ def _edges_of_one(edges: Array, key: str, where: str) -> _Edges:
         f"{where}: {key} has the shape {edges.shape}, expected (2, E)",
         "the first row holds sources, the second targets",
     )
-
-
-def _mask(given: Array, key: str, n: int, where: str) -> Array:
-    """Return a mask as booleans, made from row numbers where it is called an index."""
-    values: Array = np.asarray(given)
-    if plain(key).endswith("mask") or values.dtype.kind == "b":
-        if values.dtype.kind != "b" and not np.isin(values, (0, 1)).all():
-            raise TaamctlError(
-                f"{where}: {key} holds other values than 0 and 1",
-                "a mask holds true and false, or 1 and 0",
-            )
-        return values
-    values = values.ravel()
-    if values.dtype.kind not in "iu" or (len(values) and not 0 <= values.min() <= values.max() < n):
-        raise TaamctlError(
-            f"{where}: {key} holds no row numbers from 0 to {n - 1}",
-            "a part lists rows of the features",
-        )
-    return np.isin(np.arange(n), values)
 
 
 def only(paths: Sequence[Path], what: str) -> Path:

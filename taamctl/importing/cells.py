@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.importing.bad_rows import BadRows
+from taamctl.importing.messages import shown
 from taamctl.importing.node_ids import quoted
 from taamctl.importing.words import MISSING
 
@@ -23,6 +27,7 @@ def numbers(column: Array, where: str, name: str) -> Array:
     if column.dtype.kind in "iufb":
         return column
     out = np.full(column.shape, np.nan, np.float64)
+    wrong: list[tuple[int, str]] = []
     for at, value in np.ndenumerate(column):
         text = "" if value is None else str(value).strip()
         if text.lower() in EMPTY:
@@ -32,12 +37,28 @@ def numbers(column: Array, where: str, name: str) -> Array:
                 raise ValueError(text)
             out[at] = float({"true": "1", "false": "0"}.get(text.lower(), text))
         except ValueError:
-            raise TaamctlError(
-                f"{where}: column {name!r} holds {text!r} at row {at[0]}, which is no number",
-                f"leave it out with --ignore {quoted(name)}, choose with --features, or say what "
-                f"it is: --label {quoted(name)}",
-            ) from None
+            wrong.append((at[0], text))
+    if wrong:
+        raise _no_numbers(wrong, where, name)
     return out
+
+
+def _no_numbers(wrong: Sequence[tuple[int, str]], where: str, name: str) -> BadRows:
+    """Return the refusal of cells that are no numbers: the first, and how many there are."""
+    row, text = wrong[0]
+    more = f", nor {len(wrong) - 1:,} more of its cells" if len(wrong) > 1 else ""
+    return BadRows(
+        f"{where}: column {name!r} holds {shown(text)!r} at row {row}, which is no number{more}",
+        f"{_decimal_hint(text)}leave it out with --ignore {quoted(name)}, choose with --features, "
+        f"or say what it is: --label {quoted(name)}",
+        [row for row, _ in wrong],
+    )
+
+
+def _decimal_hint(text: str) -> str:
+    if re.fullmatch(r"[+-]?[0-9]*,[0-9]+", text):
+        return "--decimal , where a comma stands before the decimals; else "
+    return ""
 
 
 def truths(column: Array, where: str, name: str) -> Array:
@@ -61,7 +82,7 @@ def truths(column: Array, where: str, name: str) -> Array:
     wrong = next((row for row, t in enumerate(text) if t not in words), None)
     if wrong is not None:
         raise TaamctlError(
-            f"{where}: the mask {name!r} holds {text[wrong]!r} at row {wrong}",
+            f"{where}: the mask {name!r} holds {shown(text[wrong])!r} at row {wrong}",
             "a mask holds true and false, or 1 and 0",
         )
     return np.array([words[t] for t in text], bool)
@@ -98,8 +119,8 @@ def times(column: Array, where: str, name: str) -> tuple[Array, tuple[str, ...]]
     )
     if wrong is not None:
         raise TaamctlError(
-            f"{where}: the time {text[wrong]!r} at row {wrong} is neither a number nor a date such "
-            "as 2026-01-31",
+            f"{where}: the time {shown(text[wrong])!r} at row {wrong} is neither a number nor a "
+            "date such as 2026-01-31",
             f"mend it, leave it empty, or --ignore {quoted(name)}",
         )
     return _seconds(dates), (f"{where}: dates of {name!r} taken as seconds since 1970, UTC",)

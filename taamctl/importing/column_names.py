@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from taamctl.core.errors import TaamctlError
+from taamctl.importing.options import ImportOptions
 
 # the usual names, best first, as `plain` spells them
 ID = ("id", "nodeid", "nid", "node", "vertex", "vertexid", "uid", "name", "index", "idx")
@@ -75,6 +77,30 @@ def named(name: str, names: Sequence[str], where: str, option: str) -> str:
             f"did you mean {near[0]!r}?" if near else "",
         )
     return name
+
+
+def whole_names(options: ImportOptions, names: Sequence[str]) -> ImportOptions:
+    """Return the options with names that hold a comma put together again: `a, b` was taken for
+    two, and is the name of one column.
+    """
+    return replace(
+        options,
+        features=_put_together(options.features, names),
+        ignore=_put_together(options.ignore, names),
+    )
+
+
+def _put_together(patterns: tuple[str, ...], names: Sequence[str]) -> tuple[str, ...]:
+    for first, pattern in enumerate(patterns):
+        if pattern in names:
+            continue
+        for last in range(len(patterns), first + 1, -1):
+            pieces = patterns[first:last]
+            name = next((n for n in (", ".join(pieces), ",".join(pieces)) if n in names), "")
+            if name:
+                rest = _put_together(patterns[last:], names)
+                return (*patterns[:first], name, *rest)
+    return patterns
 
 
 def matching(

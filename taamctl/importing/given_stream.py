@@ -117,7 +117,7 @@ def parts_from_masks(masks: Mapping[str, ArrayLike], n: int, where: str) -> Arra
         if word not in masks:
             continue
         mask = np.asarray(masks[word])
-        if mask.ndim == 2:  # several splits stand side by side: the first
+        if mask.ndim == 2 and mask.shape[1] == 1:
             mask = mask[:, 0]
         if mask.shape != (n,):
             raise TaamctlError(f"{where}: the {word} mask has shape {mask.shape} for {n:,} nodes")

@@ -16,6 +16,7 @@ from taamctl.datasets import _imported
 from taamctl.importing import importers
 from taamctl.importing.importers import FORMATS as FORMATS
 from taamctl.importing.options import ImportOptions
+from taamctl.importing.ways import Unclear, command_line, with_commands
 from taamctl.runtime.provenance import sha256
 from taamctl.store.atomic_files import sweep
 from taamctl.store.lock import writing
@@ -54,21 +55,31 @@ def import_graph(
     path = into / f"{name}.h5"
     _require_free(path, overwrite)
     chosen = ImportOptions(**options)
-    kind = kind or importers.guess_format(sources)
-    graph = importers.read(name, sources, chosen, kind=kind, tasks=tasks, split=split)
+    stated_kind, kind = kind, kind or importers.guess_format(sources)
+    try:
+        graph = importers.read(name, sources, chosen, kind=kind, tasks=tasks, split=split)
+    except Unclear as question:
+        more = {"tasks": tasks, "split": split, "directed": directed, **(about or {})}
+        given = {**_stated(chosen), "format": stated_kind, "into": into, "force": overwrite, **more}
+        call = command_line(sources, {"name": name, **given})
+        raise with_commands(question, call) from question
     files = [*_all_files(sources), *(table for table in (tasks, split) if table is not None)]
-    usual = asdict(ImportOptions())
-    stated = {key: value for key, value in asdict(chosen).items() if value != usual[key]}
     source = {
         "format": kind,
         "files": [{"name": file.name, "sha256": sha256(file)} for file in files],
-        "options": canonical(stated),
+        "options": canonical(_stated(chosen)),
         **{key: text for key, text in (about or {}).items() if text},
     }
     with writing(path, wait=True, tell=lambda line: None):
         sweep(path)  # what a killed import left
         _imported.write(path, graph, source, directed)
     return path, graph
+
+
+def _stated(options: ImportOptions) -> dict[str, Plain]:
+    """Return the options that are not as usual, by name."""
+    usual = asdict(ImportOptions())
+    return {key: value for key, value in asdict(options).items() if value != usual[key]}
 
 
 def _require_free(path: Path, overwrite: bool) -> None:

@@ -16,6 +16,7 @@ from taamctl.core.types import NodeGraph
 from taamctl.graph.dgl_adapter import MAGIC as DGL_MAGIC
 from taamctl.importing import column_names, stated_stream
 from taamctl.importing.assembly import assemble
+from taamctl.importing.foreign_files import refuse_foreign
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import opened, read_table
@@ -24,7 +25,18 @@ from taamctl.importing.tables import opened, read_table
 FORMATS = {
     "table": (
         "reader_tables",
-        (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".parquet", ".pq"),
+        (
+            ".csv",
+            ".tsv",
+            ".tab",
+            ".txt",
+            ".edges",
+            ".edgelist",
+            ".content",
+            ".cites",
+            ".parquet",
+            ".pq",
+        ),
         "a node table and an edge list, as CSV, TSV or Parquet",
     ),
     "npz": ("reader_npz", (".npz",), "NumPy arrays: gnn-benchmark keys, or x, edge_index, y"),
@@ -34,6 +46,11 @@ FORMATS = {
         "Matrix Market: edges, and a node table or a matrix of features with labels",
     ),
     "graphml": ("reader_graphml", (".graphml",), "GraphML, node attributes as features"),
+    "json": ("reader_json", (".json",), "node-link JSON, as networkx, d3 and Cytoscape write it"),
+    "gexf": ("reader_gexf", (".gexf",), "GEXF, as Gephi writes it; read by networkx"),
+    "gml": ("reader_gml", (".gml",), "GML; read by networkx"),
+    "pajek": ("reader_pajek", (".net", ".paj"), "Pajek; read by networkx"),
+    "mat": ("reader_mat", (".mat",), "MATLAB up to version 7: Network, Attributes, Label"),
     "dgl": ("reader_dgl", (".bin", ".dgl"), "one graph that dgl.save_graphs wrote"),
     "pyg": (
         "reader_pyg",
@@ -44,6 +61,7 @@ FORMATS = {
 }
 MAGIC = (
     ("mtx", b"%%MatrixMarket"),
+    ("mtx", b"%MatrixMarket"),
     ("graphml", b"<?xml"),
     ("graphml", b"<graphml"),
     ("dgl", DGL_MAGIC),
@@ -59,6 +77,7 @@ def guess_format(paths: Sequence[Path]) -> str:
     """
     if len(paths) == 1 and paths[0].is_dir():
         return "ogb"
+    _refuse_all(paths)
     kind = _by_suffix(paths) or _by_first_bytes(paths[0])
     if kind:
         return kind
@@ -66,6 +85,13 @@ def guess_format(paths: Sequence[Path]) -> str:
         f"{paths[0]}: its name does not tell its format",
         "name it with --format: " + ", ".join(FORMATS),
     )
+
+
+def _refuse_all(paths: Sequence[Path], kind: str = "") -> None:
+    """Refuse files that hold no graph in any format."""
+    for path in paths:
+        if not path.is_dir():
+            refuse_foreign(path, kind or _by_suffix([path]))
 
 
 def _by_suffix(paths: Sequence[Path]) -> str:
@@ -127,6 +153,7 @@ def read(
             f"--format {kind}: there is no such format", "there are: " + ", ".join(FORMATS)
         )
     options = options or ImportOptions()
+    _refuse_all(paths, kind)
     kind = kind or guess_format(paths)
     reader = importlib.import_module(f"taamctl.importing.{FORMATS[kind][0]}")
     raw: RawGraph = reader.read(paths, options)

@@ -16,6 +16,8 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.importing.ways import Unclear
+from taamctl.importing.words import without_b
 
 FEW = 10  # nodes: among fewer, a feature such as 0, 1, 2 is a permutation of row numbers by chance
 SOME = 1000  # edges that are looked at before all are
@@ -66,8 +68,8 @@ def spelled(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    return str(value).strip()
+        return value.decode("utf-8", "replace").strip()
+    return without_b(str(value).strip())
 
 
 def whole_numbers(ids: Iterable[str]) -> list[int] | None:
@@ -181,18 +183,22 @@ def _why_taken(others: Sequence[str]) -> str:
 def _unclear(others: Sequence[str], usual: Sequence[str], ends: Ends, where: str) -> TaamctlError:
     """Return the question which of `others` is the id; `usual` of them are called like one."""
     rows = ", or --ends rows: edges count the rows from 0" if ends.are_rows else ""
-    ways = " or ".join(f"--id {quoted(name)}" for name in others) + rows
+    options = [f"--id {quoted(name)}" for name in others]
+    ways = " or ".join(options) + rows
+    options += ["--ends rows"] * ends.are_rows
     if len(others) == 1:
-        return TaamctlError(
+        return Unclear(
             f"{where}: the ends of the edges can be the values of {others[0]!r} or row numbers, "
             "and that makes two graphs",
             f"say which: {ways}",
+            options,
         )
     called = "more than one column has" if usual else "no column has"
-    return TaamctlError(
+    return Unclear(
         f"{where}: {called} a usual name of an id, and {_listed(others)} each hold every end of "
         "the edges",
         f"say which one names the nodes: {ways}",
+        options,
     )
 
 
@@ -286,10 +292,11 @@ def rows_or_ids(
     if moved is None:
         return True, ""
     row = row_of[moved]
-    raise TaamctlError(
+    raise Unclear(
         f"{where}: an edge to {moved} can mean row {moved}, or the node that {key!r} calls "
         f"{names[row]} (row {row}): that makes two graphs",
         "say which: --ends rows, or --ends ids",
+        ("--ends rows", "--ends ids"),
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 
 @dataclass(frozen=True)
@@ -19,8 +22,12 @@ class ImportOptions:
         source, target: the ends of an edge.
         time: when a node appeared: numbers, or dates as ISO 8601 writes them.
         part: train, val or test.
+        split_column: which of several splits that stand side by side, as `train_mask:3`.
         task: the task that a node's class arrives with.
+        header: whether the first row of a text table holds names: `yes` or `no`; empty: told from
+            its cells.
         delimiter: what stands between the cells of a text table.
+        decimal: what stands before the decimals of a number: a comma; empty: a point.
         ends: what the ends of edges are: `rows` (row numbers from 0) or `ids` (names of nodes);
             empty: told from the format and the values.
         add_inverse: every edge counts backwards too, for folders that say so elsewhere.
@@ -35,8 +42,17 @@ class ImportOptions:
     target: str = ""
     time: str = ""
     part: str = ""
+    split_column: str = ""
     task: str = ""
+    header: str = ""
     delimiter: str = ""
+    decimal: str = ""
     ends: str = ""
     add_inverse: bool = False
     nan: str = "refuse"
+
+
+def listed(values: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the names in values that commas part; one that holds a comma stands in quotes."""
+    cells = chain(*csv.reader(values or (), skipinitialspace=True))
+    return tuple(filter(None, map(str.strip, cells)))

@@ -17,9 +17,12 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import roles
 from taamctl.importing.arrays import only
+from taamctl.importing.column_names import whole_names
+from taamctl.importing.elements import HasElements
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import Table, opened
+from taamctl.importing.vectors import unfolded
 
 ID = "node id"  # the column of the ids of the elements; attributes may be called id too
 _KINDS = {
@@ -61,18 +64,26 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
                 f"{path} cannot be read: {' '.join(str(error).split())}",
                 "the file is damaged; write it again",
             ) from error
-    return _raw(document, options, str(path))
+    return raw_of(document, options, str(path))
 
 
-def _raw(document: _Document, options: ImportOptions, where: str) -> RawGraph:
+def raw_of(document: HasElements, options: ImportOptions, where: str) -> RawGraph:
+    """Return what nodes and edges with attributes say.
+
+    Raises:
+        TaamctlError: no node, or what `roles.nodes` refuses.
+    """
     if not document.ids:
         raise TaamctlError(
-            f"{where} holds no node", "check that it is GraphML, with <graph> and <node>"
+            f"{where} holds no node", "check that the file is complete, and of its format"
         )
     attributes, own = document.columns(), ID
     while own in attributes:
         own += "_"
     table = Table(where, {own: np.array(document.ids, object), **attributes})
+    options = whole_names(options, list(table.columns))
+    free = [n for n in roles.roles(list(table.columns), options, where).features if n != own]
+    table = replace(table, columns=unfolded(table.columns, free, where, options.decimal))
     raw = roles.nodes(
         table,
         replace(options, ignore=(*options.ignore, own)) if options.id else replace(options, id=own),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,14 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.graph.raw_values import reading
-from taamctl.importing import column_names, roles
+from taamctl.importing import column_names, headers, roles
+from taamctl.importing.matrix_market import is_matrix, read_matrix, refuse_nan
+from taamctl.importing.messages import shown
 from taamctl.importing.node_ids import UNNAMED, usable_names
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.reader_tables import node_table
-from taamctl.importing.tables import opened, read_table
+from taamctl.importing.tables import Table, opened, read_table
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -37,7 +39,8 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         TaamctlError: a damaged file, a matrix of edges that is not square, no features, more files
             than have a meaning.
     """
-    matrices = {path: _matrix(path) for path in paths if _is_matrix(path)}
+    found = {path: read_matrix(path) for path in paths if is_matrix(path)}
+    matrices = {path: matrix for path, (matrix, _) in found.items()}
     tables = [path for path in paths if path not in matrices]
     _refuse_called_so(tables)
     label_path = _labels_among(matrices)
@@ -45,14 +48,11 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     edge_path, feature_path = _which(matrices)
     adjacency = matrices[edge_path].tocoo()
     _require_square(adjacency, edge_path)
-    if len(tables) + (label_path is not None) > 1:
-        raise TaamctlError(
-            f"{len(paths)} files are named, expected edges, features, and labels or a node table",
-            "leave the others out",
-        )
+    refuse_nan(adjacency, edge_path)
+    _require_few(paths, len(tables) + (label_path is not None))
     raw = RawGraph(str(feature_path or edge_path), (), (), None, labels)
     if tables:
-        raw = _of_table(tables[0], options, feature_path is not None)
+        raw = _of_table(tables[0], options, feature_path is not None, adjacency.shape[0])
     elif feature_path is None:
         raise TaamctlError(
             f"{edge_path} comes without features",
@@ -70,7 +70,11 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         target=adjacency.col[stored],
         edges_where=str(edge_path),
         by_row=True,
-        notes=(*raw.notes, *_notes_on_entries(adjacency.data, edge_path)),
+        notes=(
+            *chain(*(said for _, said in found.values())),
+            *raw.notes,
+            *_notes_on_entries(adjacency.data, edge_path),
+        ),
     )
 
 
@@ -90,10 +94,22 @@ def _labels_among(matrices: dict[Path, sp.spmatrix]) -> Path | None:
 def _refuse_called_so(tables: Sequence[Path]) -> None:
     for path in tables:
         if {".mtx", ".mm"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+            with opened(path) as stream:
+                first = shown(stream.readline(200).decode("utf-8", "replace"))
             raise TaamctlError(
-                f"{path} is no Matrix Market file: it does not start with %%MatrixMarket",
-                "--format names another format",
+                f"{path} is no Matrix Market file: it does not start with %%MatrixMarket, but "
+                f"with {first!r}",
+                "--format names another format; a list of edges is a table, with a node table "
+                "beside it: --format table",
             )
+
+
+def _require_few(paths: Sequence[Path], with_labels: int) -> None:
+    if with_labels > 1:
+        raise TaamctlError(
+            f"{len(paths)} files are named, expected edges, features, and labels or a node table",
+            "leave the others out",
+        )
 
 
 def _require_fit(raw: RawGraph, adjacency: sp.spmatrix, edges: str, features: str) -> None:
@@ -124,14 +140,18 @@ def _notes_on_entries(entries: Array, path: Path) -> tuple[str, ...]:
     return ()
 
 
-def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:
-    """Return what a node table says, or a file with a label a line, with or without a header."""
+def _of_table(path: Path, options: ImportOptions, have_features: bool, n: int) -> RawGraph:
+    """Return what a table of N nodes says, or a file with a label a line, with or without a
+    header.
+    """
     plain = read_table(
         path,
         options.delimiter,
         lambda cells: len(cells) > 1 or bool(column_names.guess(cells, column_names.LABEL)),
     )
     if len(plain.columns) > 1:
+        if have_features and options.header != "no":
+            _refuse_other_rows(plain, path, options, n)
         return _of_columns(path, options, have_features)
     if not have_features:
         raise TaamctlError(
@@ -142,9 +162,26 @@ def _of_table(path: Path, options: ImportOptions, have_features: bool) -> RawGra
     return RawGraph(str(path), (), (), None, labels, notes=(f"{path}: one label a line",))
 
 
+def _refuse_other_rows(table: Table, path: Path, options: ImportOptions, n: int) -> None:
+    """Refuse a table that has not a row for each of N nodes."""
+    if table.rows == n - headers.is_content(path):
+        return
+    names = list(table.columns)
+    unsaid = not options.header and not column_names.guess(names, headers.USUAL)
+    if unsaid and table.rows == n - 1:
+        raise headers.ask(
+            names, path, f"{table.rows:,} rows below the first for {n:,} nodes", either=False
+        )
+    raise TaamctlError(
+        f"{path}: {table.rows:,} rows for the {n:,} nodes of the matrix of edges",
+        "a table beside a matrix has one row for each of its rows, in their order",
+    )
+
+
 def _of_columns(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:
     """Return what a node table of several columns says."""
     table = node_table(path, options, features=not have_features)
+    options = column_names.whole_names(options, list(table.columns))
     found = roles.roles(list(table.columns), options, table.where).id
     # Where a table has no other id, the nameless column that it was written with names the nodes.
     first = next(iter(table.columns))
@@ -175,23 +212,6 @@ def _which(matrices: dict[Path, sp.spmatrix]) -> tuple[Path, Path | None]:
         ),
     )
     return first, rest[0] if rest else None
-
-
-def _is_matrix(path: Path) -> bool:
-    with opened(path) as stream:
-        return stream.read(14).lower() == b"%%matrixmarket"
-
-
-def _matrix(path: Path) -> sp.spmatrix:
-    """Return a Matrix Market file as a sparse matrix; entries that stand twice stay two."""
-    from scipy.io import mmread
-    from scipy.sparse import coo_matrix
-
-    with opened(path) as stream, reading(str(path)):
-        made = mmread(stream)
-    if np.iscomplexobj(made):
-        raise TaamctlError(f"{path} holds complex numbers", "features and edges are real")
-    return coo_matrix(made) if isinstance(made, np.ndarray) else made
 
 
 def _dense(matrix: sp.spmatrix) -> Array:

@@ -13,7 +13,8 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
 from taamctl.graph.shchur_npz import check_rows, entries
-from taamctl.importing.arrays import from_arrays, only
+from taamctl.importing.arrays import Unread, from_arrays, only
+from taamctl.importing.node_ids import quoted
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import opened
@@ -21,6 +22,13 @@ from taamctl.importing.tables import opened
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
+_CONVERT = (
+    "where you trust the file, write it anew in Python: "
+    "g = np.load({0!r}, allow_pickle=True); a = g['adj_matrix'].item().tocoo(); "
+    "np.savez('plain.npz', edge_index=np.stack([a.row, a.col]), "
+    "x=g['node_attr'].item().toarray(), y=g['node_label'])"
+)
+_AS_MTX = "import scipy.io, scipy.sparse as s; scipy.io.mmwrite({1!r}, s.load_npz({0!r}))"
 _PARTS = ("data", "indices", "indptr", "shape")
 
 
@@ -38,13 +46,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             raise TaamctlError(
                 f"{where} is no .npz file, whatever its name says", "--format names another format"
             )
-    with opened(path) as stream, reading(where), np.load(stream, allow_pickle=False) as archive:
-        if not hasattr(archive, "files"):
-            raise TaamctlError(
-                f"{where} holds one array, expected several with names",
-                "save them with np.savez(path, x=..., edge_index=..., y=...)",
-            )
-        arrays: dict[str, Array] = {key: _array(archive, key, where) for key in archive.files}
+    arrays, unread = _contents(path)
     names = tuple(str(n) for n in arrays.pop("class_names", np.zeros(0)).ravel().tolist())
     unlabelled = arrays.pop("unlabelled_idx", None)
     _check_matrices(arrays, where)
@@ -55,15 +57,34 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         nodes = int(arrays["adj_shape"][0])
         arrays = {k: v for k, v in arrays.items() if not k.startswith("adj_")}
     _join_features(arrays, where)
-    raw = from_arrays(arrays, options, where, ends, nodes, by_row=ends is not None)
-    raw = replace(raw, class_names=names)
-    if unlabelled is not None and raw.labels is not None:
-        with reading(where):
-            kind = np.int64 if raw.labels.dtype.kind in "iu" else np.float64
-            labels = np.array(raw.labels, kind)
-            labels[unlabelled] = -1
-        raw = replace(raw, labels=labels)
-    return raw
+    raw = from_arrays({**arrays, **unread}, options, where, ends, nodes, by_row=ends is not None)
+    return replace(raw, class_names=names, labels=_without(raw.labels, unlabelled, where))
+
+
+def _contents(path: Path) -> tuple[dict[str, Array], dict[str, Unread]]:
+    """Return the arrays of a file, and what of it is not read."""
+    where = str(path)
+    with opened(path) as stream, reading(where), np.load(stream, allow_pickle=False) as archive:
+        if not hasattr(archive, "files"):
+            raise TaamctlError(
+                f"{where} holds one array, expected several with names",
+                "save them with np.savez(path, x=..., edge_index=..., y=...)",
+            )
+        _refuse_one_matrix(archive, where)
+        kept = {key: _array(archive, key, where) for key in archive.files}
+    arrays = {key: value for key, value in kept.items() if not isinstance(value, Unread)}
+    return arrays, {key: value for key, value in kept.items() if isinstance(value, Unread)}
+
+
+def _without(labels: Array | None, unlabelled: Array | None, where: str) -> Array | None:
+    """Return labels, -1 at the rows that a file states to have none."""
+    if unlabelled is None or labels is None:
+        return labels
+    with reading(where):
+        kind = np.int64 if labels.dtype.kind in "iu" else np.float64
+        made = np.array(labels, kind)
+        made[unlabelled] = -1
+    return made
 
 
 def _check_matrices(arrays: dict[str, Array], where: str) -> None:
@@ -87,16 +108,36 @@ def _join_features(arrays: dict[str, Array], where: str) -> None:
         arrays["features"] = arrays.pop("attr_matrix")
 
 
-def _array(archive: Mapping[str, Array], key: str, where: str) -> Array:
+def _array(archive: Mapping[str, Array], key: str, where: str) -> Array | Unread:
+    """Return an array; what is a pickled object is left alone, as reading it could run code."""
     try:
         return archive[key]
     except ValueError as error:
         if "allow_pickle" not in str(error):
             raise
+    if _is_scipy(archive, key):
+        return Unread("a pickled SciPy matrix, which is not unpickled", _CONVERT.format(where))
+    return Unread(
+        "Python objects, which are not unpickled",
+        "save text as np.array(names, dtype=str), and numbers with their own type",
+    )
+
+
+def _is_scipy(archive: Mapping[str, Array], key: str) -> bool:
+    """Tell whether the pickle of an array begins with a SciPy matrix; it is looked at, not run."""
+    with archive.zip.open(f"{key}.npy") as stream:  # type: ignore[attr-defined]
+        return b"scipy.sparse" in stream.read(1024)
+
+
+def _refuse_one_matrix(archive: Mapping[str, Array], where: str) -> None:
+    """Refuse what scipy.sparse.save_npz writes: edges or features, but not both."""
+    if {"format", "data", "shape"} <= set(archive) and len(list(archive)) <= 5:
+        made = str(Path(where).with_suffix(".mtx"))
         raise TaamctlError(
-            f"{where}: the array {key!r} holds Python objects, which are not unpickled",
-            "save text as np.array(names, dtype=str), and leave other objects out",
-        ) from error
+            f"{where} holds one sparse matrix, as scipy.sparse.save_npz writes it",
+            "make Matrix Market files of the edges and of the features, and name both: "
+            f"python -c {quoted(_AS_MTX.format(where, made))}",
+        )
 
 
 def _require(arrays: dict[str, Array], prefix: str, where: str) -> None:

@@ -11,10 +11,13 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.importing import column_names, node_ids, roles
+from taamctl.importing import column_names, headers, node_ids, roles
+from taamctl.importing.bad_rows import BadRows, with_lines
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
-from taamctl.importing.tables import DELIMITERS, Table, peek, read_table
+from taamctl.importing.table_head import DELIMITERS
+from taamctl.importing.tables import Table, peek, read_table
+from taamctl.importing.vectors import unfolded
 
 _EDGES = re.compile(r"edge|link|cites|relation|arc", re.IGNORECASE)
 _NODES = re.compile(r"node|vert|feat|content|attr", re.IGNORECASE)
@@ -28,7 +31,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             cell that is not what it should be.
     """
     node_path, edge_path = which(paths, options)
+    options, said = headers.of_content(node_path, options)
     table = node_table(node_path, options)
+    options = column_names.whole_names(options, list(table.columns))
     source, target, notes = edge_columns(edge_path, options)
     chosen = roles.roles(list(table.columns), options, table.where)
     others = roles.without_meaning(table, chosen, options)
@@ -47,7 +52,11 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             table = node_table(node_path, options)  # its cells as text, as ids are
     elif not options.id and options.ends != "rows":
         node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
-    raw, rows = roles.nodes(table, options), table.rows
+    try:
+        raw, rows = roles.nodes(table, options), table.rows
+    except BadRows as error:
+        raise with_lines(error, node_path, options.delimiter, table.headed) from error
+    notes = (*said, *notes)
     by_row = options.ends == "rows"
     source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)
     return replace(
@@ -68,7 +77,7 @@ def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
     Raises:
         TaamctlError: not two files, or no telling.
     """
-    cells = [peek(path, options.delimiter) for path in paths]
+    cells = [peek(path, options.delimiter, options.decimal) for path in paths]
     ends = [roles.edge_ends(c, options) is not None for c in cells]
     _require_two(paths, cells, ends)
     if sum(ends) == 1 and not options.source:
@@ -127,16 +136,23 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
     """
 
     def numeric(names: Sequence[str]) -> Sequence[str]:
-        return roles.roles(names, options, str(path)).features if features else ()
+        whole = column_names.whole_names(options, names)
+        return roles.roles(names, whole, str(path)).features if features else ()
 
+    where = str(path)
     table = read_table(
-        path, options.delimiter, lambda cells: not all(is_number(c) for c in cells), numeric
+        path,
+        options.delimiter,
+        lambda cells: headers.of_nodes(cells, path, options),
+        numeric,
+        options.decimal,
     )
-    if not table.headed:
+    if not table.headed and not options.header and not headers.is_content(path):
         raise TaamctlError(
             f"{path}: the first row holds numbers only, where the names of the columns are "
             "expected",
-            "add a first line such as id,label,x0,x1",
+            "add a first line such as id,label,x0,x1; or --header no, and name the columns by "
+            "their numbers: --id 'column 0'",
         )
     (only, *others) = table.columns
     if not others and any(d in only for d in DELIMITERS[:-1]):
@@ -144,7 +160,12 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
             f"{path}: one column ({only}), expected at least an id and features",
             "name what stands between the cells, such as --delimiter ,",
         )
-    return table
+    if not features:
+        return table
+    names = roles.roles(
+        list(table.columns), column_names.whole_names(options, list(table.columns)), where
+    ).features
+    return replace(table, columns=unfolded(table.columns, names, where, options.decimal))
 
 
 def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
@@ -153,25 +174,9 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
     Raises:
         TaamctlError: no telling which columns are the ends.
     """
-    named = bool(options.source or options.target)
-
-    def has_header(cells: list[str]) -> bool:
-        if named or roles.edge_ends(cells, options) is not None:
-            return True
-        if len(cells) < 2:
-            raise TaamctlError(
-                f"{path}: one column ({cells[0]}), expected two ends of every edge",
-                "name what stands between the cells, such as --delimiter ';'",
-            )
-        if not all(is_number(c) for c in cells[:2]):
-            raise TaamctlError(
-                f"{path}: no telling whether the first row ({', '.join(cells[:2])}) is an edge or "
-                "the names of the columns",
-                "add a first line source,target; or name the columns with --source and --target",
-            )
-        return False
-
-    table = read_table(path, options.delimiter, has_header)
+    table = read_table(
+        path, options.delimiter, lambda cells: headers.of_edges(cells, path, options)
+    )
     names = list(table.columns)
     source, target = _names_of_ends(table, options, str(path))
     left = [name for name in names if name not in (source, target)]
@@ -204,7 +209,7 @@ def _names_of_ends(table: Table, options: ImportOptions, where: str) -> tuple[st
         column_names.named(options.target, names, where, "target")
         return options.source, options.target
     pair = roles.edge_ends(names, options)
-    if pair is None and table.headed:
+    if pair is None and table.headed and len(names) > 2:
         raise TaamctlError(
             f"{where}: no telling which columns are the ends of an edge; there are: "
             f"{', '.join(names[:12])}",
@@ -266,12 +271,3 @@ def _whole_numbers(column: Array) -> list[int | None]:
         return list(parsed.tolist())
     found = [node_ids.WHOLE.fullmatch(str(v).strip()) for v in column.tolist()]
     return [int(m[1]) if m and abs(int(m[1])) < 1 << 63 else None for m in found]
-
-
-def is_number(cell: str) -> bool:
-    """Tell whether a cell is a number."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell  # which Python would read as a number

@@ -8,9 +8,10 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
+from taamctl.importing import node_ids
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, guess
 from taamctl.importing.tables import Table
-from taamctl.importing.words import MISSING, PART_WORDS
+from taamctl.importing.words import MISSING, PART_WORDS, spelled
 
 
 def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) -> dict[str, str]:
@@ -27,8 +28,7 @@ def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) ->
     found: dict[str, str] = {}
     pairs = zip(np.ravel(labels).tolist(), np.ravel(tasks).tolist(), strict=True)
     for row, (label, task) in enumerate(pairs):
-        c = str(label).strip()
-        t = str(task).strip()
+        c, t = spelled(label), spelled(task)
         if c.lower() in MISSING:
             continue
         if t.lower() in MISSING:
@@ -63,11 +63,11 @@ def parts_of_table(table: Table, node_id: Array | None, n: int) -> Array:
     """
     of_id, of_part = _two_columns(table, ID, PART, "id and part")
     ids = range(n) if node_id is None else np.asarray(node_id).tolist()
-    row_of = {str(value).strip(): i for i, value in enumerate(ids)}
+    row_of = {node_ids.spelled(value): i for i, value in enumerate(ids)}
     out: list[str] = [""] * n
     pairs = zip(table.columns[of_id].tolist(), table.columns[of_part].tolist(), strict=True)
     for row, (node, word) in enumerate(pairs):
-        name = str(node).strip()
+        name = node_ids.spelled(node)
         part = _part_word(word, table.where, row)
         if name not in row_of:
             raise TaamctlError(
@@ -104,7 +104,7 @@ def _two_columns(
 
 def _part_word(word: object, where: str, row: int) -> str:
     """Return a part as it is spelt, in lower case; empty for a node of no part."""
-    part = str(word).strip().lower()
+    part = spelled(word).lower()
     if part not in PART_WORDS and part not in ("0", "1", "2", *MISSING):
         raise TaamctlError(
             f"{where}: the part {word!r} at row {row} is none of {', '.join(PARTS)}",

@@ -21,10 +21,9 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
+from taamctl.importing.table_head import delimiter_of, header, names_and_skip, read_head
 
-DELIMITERS = ("\t", ",", ";", "|", " ")
 PARQUET = (".parquet", ".pq")
-_SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 _EMPTY = (
     "",
     "nan",
@@ -113,15 +112,18 @@ def read_table(
     delimiter: str = "",
     has_header: Callable[[list[str]], bool] = lambda cells: True,
     numeric: Callable[[Sequence[str]], Sequence[str]] = lambda names: (),
+    decimal: str = "",
 ) -> Table:
     """Return the columns of a text or Parquet table.
 
     Args:
         delimiter: what stands between cells, or its name (tab, space, ...); empty: guessed from the
             first line.
-        has_header: tells from the first line's cells whether they are names.
+        has_header: tells from the first line's cells whether they are names; not asked where they
+            stand in a comment before it.
         numeric: chooses, among the names, the columns that are read as numbers where they hold
             nothing else.
+        decimal: a comma, where decimals follow one.
 
     Raises:
         TaamctlError: a broken file, rows longer than the header, a name that stands twice, no row.
@@ -131,29 +133,23 @@ def read_table(
     with opened(path) as stream:
         first = stream.read(4096)
         _refuse_binary(first, path)
-        delimiter = _SPELLED.get(delimiter, delimiter) or _guess(first)
+        delimiter = delimiter_of(first, delimiter, decimal)
         stream.seek(0)
-        cells, lines, before = _first_row(stream, delimiter)
-        if not cells:
+        head = read_head(stream, delimiter)
+        if not head.cells:
             raise TaamctlError(f"{path} is empty: it has no row", "check how it was written")
-        headed = has_header(cells)
-        names = [f"column {i}" for i in range(len(cells))]
-        skip = lines - 1
-        if headed:
-            names = _header(cells)
-            skip = lines
-        elif len(cells) == 1:  # in one column, a blank line is an empty cell
-            skip = before
+        headed = bool(head.names) or has_header(head.cells)
+        names, skip = names_and_skip(head, headed)
         _refuse_twice(names, path)
         stream.seek(0)
-        frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path)
+        frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path, decimal)
         _refuse_short(frame[names[-1]], stream, delimiter, len(names), skip, path)
     if not len(frame):
         raise TaamctlError(f"{path} has no row below its header", "check how it was written")
     return Table(str(path), {name: frame[name].to_numpy() for name in names}, headed)
 
 
-def peek(path: Path, delimiter: str = "") -> list[str]:
+def peek(path: Path, delimiter: str = "", decimal: str = "") -> list[str]:
     """Return the cells of a table's first row: its column names, where it has them."""
     if path.suffix.lower() in PARQUET:
         return list(_parquet(path, rows=False).columns)
@@ -161,12 +157,20 @@ def peek(path: Path, delimiter: str = "") -> list[str]:
         first = stream.read(4096)
         _refuse_binary(first, path)
         stream.seek(0)
-        return _header(_first_row(stream, _SPELLED.get(delimiter, delimiter) or _guess(first))[0])
+        delimiter = delimiter_of(first, delimiter, decimal)
+        head = read_head(stream, delimiter)
+        return header(head.names or head.cells)
 
 
-def _header(cells: list[str]) -> list[str]:
-    """Return the cells of a header as names; a column without one is called as pandas calls it."""
-    return [c.strip() or f"Unnamed: {i}" for i, c in enumerate(cells)]
+def first_rows(path: Path, delimiter: str = "", most: int = 100) -> list[list[str]]:
+    """Return the cells of the first rows of a text table, without comments and blank lines."""
+    with opened(path) as stream:
+        first = stream.read(1 << 16)
+    kept = first.decode("utf-8-sig", "replace").splitlines()
+    lines = [line for line in kept if line.strip() and not line.startswith(("#", "%"))]
+    delimiter = delimiter_of(first, delimiter)
+    rows = csv.reader(lines[:most], delimiter=delimiter, skipinitialspace=delimiter == " ")
+    return list(rows)
 
 
 def _refuse_short(
@@ -203,7 +207,13 @@ def _refuse_short(
 
 
 def _parse(
-    stream: IO[bytes], delimiter: str, names: list[str], skip: int, numeric: set[str], path: Path
+    stream: IO[bytes],
+    delimiter: str,
+    names: list[str],
+    skip: int,
+    numeric: set[str],
+    path: Path,
+    decimal: str,
 ) -> Any:
     import pandas as pd
 
@@ -221,6 +231,7 @@ def _parse(
                 skiprows=skip,
                 index_col=False,
                 encoding="utf-8-sig",
+                decimal=decimal or ".",
                 comment=None,
                 dtype={n: object for n in names if n not in numeric},
                 keep_default_na=False,
@@ -247,45 +258,6 @@ def _parse(
             raise TaamctlError(
                 f"{path} is no UTF-8 text: {error.reason} at byte {error.start}", "save it as UTF-8"
             ) from error
-
-
-def _first_row(stream: IO[bytes], delimiter: str) -> tuple[list[str], int, int]:
-    """Return the cells of the first row that is neither blank nor a comment, the lines up to its
-    end, and those of comments before it.
-    """
-    text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-    before = 0
-    try:
-        lines = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
-        for cells in lines:
-            if cells and cells[0].startswith(("#", "%")):
-                before = lines.line_num
-            elif any(c.strip() for c in cells):
-                return [c for c in cells if c or delimiter != " "], lines.line_num, before
-        return [], 0, 0
-    except UnicodeDecodeError as error:
-        raise TaamctlError(
-            f"{getattr(stream, 'name', 'the table')} is no UTF-8 text: {error.reason} at byte "
-            f"{error.start}",
-            "save it as UTF-8",
-        ) from error
-    except csv.Error as error:
-        raise ValueError(str(error)) from error
-    finally:
-        text.detach()
-
-
-def _guess(first: bytes) -> str:
-    """Return the delimiter of a table: of those that the first line that counts has, the first
-    of the list.
-    """
-    for line in first.decode("utf-8-sig", "replace").splitlines():
-        if line.strip() and not line.startswith(("#", "%")):
-            outside = "".join(
-                part for i, part in enumerate(line.split('"')) if i % 2 == 0
-            )  # not in quoted cells
-            return next((d for d in DELIMITERS if d in outside.strip(" ")), ",")
-    return ","
 
 
 def _refuse_binary(first: bytes, path: Path) -> None:

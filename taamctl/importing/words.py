@@ -36,7 +36,14 @@ def spelled(value: object) -> str:
     """Return a cell as text without blanks around it; empty for None."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace").strip()
-    return "" if value is None else str(value).strip()
+    return "" if value is None else without_b(str(value).strip())
+
+
+def without_b(text: str) -> str:
+    """Return the text in `b'n43'`, as Python spells bytes where they were printed as text."""
+    if text[:2] in ("b'", 'b"') and len(text) > 3 and text[-1] == text[1] and "\\" not in text:
+        return text[2:-1].strip()
+    return text
 
 
 def numbers_of(text: list[str]) -> Array | None:

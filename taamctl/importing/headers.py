@@ -1,0 +1,127 @@
+"""Whether the first row of a table holds the names of its columns, told from its cells and, where
+they do not tell, from the rows below; else the user is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from taamctl.core.errors import TaamctlError
+from taamctl.importing import roles
+from taamctl.importing.column_names import ID, LABEL, PART, TASK, TIME, guess
+from taamctl.importing.messages import shown
+from taamctl.importing.node_ids import quoted
+from taamctl.importing.options import ImportOptions
+from taamctl.importing.tables import first_rows, peek
+from taamctl.importing.ways import Unclear
+
+CONTENT = ".content"  # id, features, class: as the tables of Planetoid's papers are kept
+CITES = ".cites"
+USUAL = (*ID, *LABEL, *TIME, *PART, *TASK)
+
+
+def is_content(path: Path) -> bool:
+    """Tell whether a file is called as a table of id, features and class without a header."""
+    return path.suffix.lower() == CONTENT
+
+
+def of_content(path: Path, options: ImportOptions) -> tuple[ImportOptions, tuple[str, ...]]:
+    """Return the options for a table without a header that is called .content, and what to say."""
+    if not is_content(path) or options.header == "yes":
+        return options, ()
+    last = f"column {len(peek(path, options.delimiter)) - 1}"
+    chosen = replace(options, id=options.id or "column 0", label=options.label or last)
+    return chosen, (f"{path}: read without a header: id, features, and the class at the end",)
+
+
+def of_nodes(cells: list[str], path: Path, options: ImportOptions) -> bool:
+    """Tell whether the first row of a node table holds names.
+
+    Raises:
+        Unclear: it has no usual name, and looks like data.
+    """
+    stated = _stated(options)
+    if stated is not None:
+        return stated
+    if is_content(path) or all(is_number(c) for c in cells):
+        return False
+    named = {options.id, options.label, *options.features, *options.ignore} & set(cells)
+    if named or guess(cells, USUAL) or not _like_data(cells):
+        return True
+    raise ask(cells, path, "no row of names")
+
+
+def ask(cells: list[str], path: Path, what: str, either: bool = True) -> Unclear:
+    """Return the question whether a first row holds names; not `either`: it can only be data."""
+    no = "--header no --id 'column 0'"
+    if not is_number(cells[-1]):
+        no += f" --label {quoted(f'column {len(cells) - 1}')}"
+    return Unclear(
+        f"{path}: {what}: the first row ({shown(', '.join(cells))}) looks like data",
+        "add a first line such as id,label,x0,x1; or say what it is: "
+        + " or ".join((no, "--header yes")[: 1 + either]),
+        (no, "--header yes")[: 1 + either],
+    )
+
+
+def of_edges(cells: list[str], path: Path, options: ImportOptions) -> bool:
+    """Tell whether the first row of an edge list holds names.
+
+    Raises:
+        TaamctlError: one column.
+        Unclear: it can be an edge.
+    """
+    if options.source or options.target or roles.edge_ends(cells, options) is not None:
+        return True
+    _require_two_cells(cells, path)
+    if path.suffix.lower() == CITES or _numbers_among(cells) == 2:
+        return False
+    below = first_rows(path, options.delimiter)[1:]
+    if below and all(_numbers_among(row) == 2 for row in below):
+        return not _numbers_among(cells)
+    raise Unclear(
+        f"{path}: no telling whether the first row ({shown(', '.join(cells[:2]))}) is an edge or "
+        "the names of the columns",
+        "add a first line source,target; or name the columns with --source and --target",
+        (f"--source {quoted(cells[0])} --target {quoted(cells[1])}",),
+    )
+
+
+def _numbers_among(cells: list[str]) -> int:
+    """Return how many of the two ends of an edge are numbers."""
+    return sum(map(is_number, cells[:2]))
+
+
+def _require_two_cells(cells: list[str], path: Path) -> None:
+    if len(cells) < 2:
+        raise TaamctlError(
+            f"{path}: one column ({shown(cells[0])}), expected two ends of every edge",
+            "name what stands between the cells, such as --delimiter ';'",
+        )
+
+
+def _stated(options: ImportOptions) -> bool | None:
+    """Return what the user says of the first row; None for nothing."""
+    if options.header not in ("", "yes", "no"):
+        raise TaamctlError(
+            f"--header {options.header}: neither yes nor no",
+            "yes: the first row holds the names of the columns; no: it is data",
+        )
+    return None if not options.header else options.header == "yes"
+
+
+def _like_data(cells: list[str]) -> bool:
+    """Tell whether cells hold numbers that do not just count the columns."""
+    numbers = [c.strip() for c in cells if is_number(c)]
+    counted = [str(i) for i in range(len(numbers) + 1)]
+    return bool(numbers) and numbers not in (counted[:-1], counted[1:])
+
+
+def is_number(cell: str) -> bool:
+    """Tell whether a cell is a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell  # which Python would read as a number

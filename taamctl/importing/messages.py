@@ -1,0 +1,11 @@
+"""What people's files hold, as messages show it: never more of it than a line has room for."""
+
+from __future__ import annotations
+
+LONGEST = 60  # characters of a cell in a message
+
+
+def shown(value: object, most: int = LONGEST) -> str:
+    """Return a value as a message shows it: cut where it is long, its line ends as blanks."""
+    text = " ".join(value.split()) if isinstance(value, str) else str(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
