@@ -25,6 +25,8 @@ class ImportOptions:
             empty: told from the format and the values.
         add_inverse: every edge counts backwards too, for folders that say so elsewhere.
         nan: `refuse` features that are not finite, or take them as `zero`.
+        no_class: columns that are called like a class and hold none: set after a look at their
+            cells, by no user.
     """
 
     id: str = ""
@@ -40,3 +42,4 @@ class ImportOptions:
     ends: str = ""
     add_inverse: bool = False
     nan: str = "refuse"
+    no_class: tuple[str, ...] = ()

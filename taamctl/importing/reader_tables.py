@@ -30,6 +30,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     node_path, edge_path = which(paths, options)
     table = node_table(node_path, options)
     source, target, notes = edge_columns(edge_path, options)
+    settled = roles.settled(table, options)
+    if settled != options:  # another column is the class, whose cells are text
+        options, table = settled, node_table(node_path, settled)
     chosen = roles.roles(list(table.columns), options, table.where)
     others = roles.without_meaning(table, chosen, options)
     if not chosen.id and options.ends != "rows":
