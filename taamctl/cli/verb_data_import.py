@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from taamctl.cli.console import say
 from taamctl.cli.import_options import HERE, About, Columns, Naming, Reading, Tables
+from taamctl.cli.import_rules import Rules
 
 
 def command(
@@ -26,6 +27,7 @@ def command(
     columns: Columns,
     tables: Tables,
     reading: Reading,
+    rules: Rules,
     about: About,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
@@ -34,12 +36,12 @@ def command(
     Prints the file.
 
     Says on stderr everything that was changed on the way. Labels: text, whole numbers, one-hot;
-    empty, NaN and -1: unlabelled.
+    empty, NaN, -1 and such words as unknown: unlabelled.
     """
     from taamctl.importing import import_graph
 
     reading.check()
-    options = {**columns.named(), **vars(reading)}
+    options = {**columns.named(), **vars(reading), **rules.named()}
     directed = options.pop("directed")
     path, graph = import_graph.import_graph(
         naming.name,

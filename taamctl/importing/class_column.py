@@ -12,7 +12,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.column_names import LABEL, plain
 from taamctl.importing.node_ids import FEW, quoted
-from taamctl.importing.words import MISSING, spelled
+from taamctl.importing.words import NO_LABEL, spelled
 
 NAMES = 0.8  # share of nodes with a value of their own, from which on it is a name and no class
 SHOWN = 6  # columns that a question offers
@@ -52,7 +52,7 @@ def _different(column: Array) -> set[str]:
     import pandas as pd
 
     found = {spelled(value) for value in pd.unique(column).tolist()}
-    return {word for word in found if word.lower() not in MISSING}
+    return {word for word in found if word.lower() not in NO_LABEL}
 
 
 def _as_numbers(column: Array) -> Array | None:

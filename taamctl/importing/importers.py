@@ -137,9 +137,8 @@ def read(
     if split is not None:
         raw = _with_parts(raw, split, options)
     files = [p for p in (*paths, tasks, split) if p is not None]
-    return assemble(
-        name, replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes)), options.nan
-    )
+    raw = replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes))
+    return assemble(name, raw, options)
 
 
 def _require_ends(ends: str, raw: RawGraph, what: str) -> None:

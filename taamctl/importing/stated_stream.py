@@ -10,7 +10,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, guess
 from taamctl.importing.tables import Table
-from taamctl.importing.words import MISSING, PART_WORDS
+from taamctl.importing.words import MISSING, NO_LABEL, PART_WORDS
 
 
 def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) -> dict[str, str]:
@@ -29,7 +29,7 @@ def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) ->
     for row, (label, task) in enumerate(pairs):
         c = str(label).strip()
         t = str(task).strip()
-        if c.lower() in MISSING:
+        if c.lower() in NO_LABEL:
             continue
         if t.lower() in MISSING:
             raise TaamctlError(
