@@ -55,7 +55,7 @@ def command(
         about=vars(about),
         overwrite=force,
     )
-    for note in graph.notes:
+    for note in (*graph.notes, *import_graph.warnings(graph)):
         say(note)
     say(
         f"{graph.num_nodes:,} nodes, {graph.adjacency.nnz:,} edges, {graph.num_features:,} "

@@ -160,10 +160,7 @@ def by_row(
             )
     wrong = ~((source >= 0) & (source < n) & (target >= 0) & (target < n))  # NaN too
     if drop and wrong.any() and not wrong.all():
-        ends = np.concatenate([source[wrong], target[wrong]])
-        others = [spelled(end) for end in np.unique(ends[~((ends >= 0) & (ends < n))]).tolist()]
-        some = ", ".join(others[:SHOWN]) + ", ..." * (len(others) > SHOWN)
-        note = _left_out(wrong, where, f"{len(others):,} numbers that are no rows ({some})")
+        note = _left_out(wrong, where, _no_rows(np.concatenate([source[wrong], target[wrong]]), n))
         return source[~wrong].astype(np.int64), target[~wrong].astype(np.int64), (note,)
     if wrong.any():
         at, count = int(wrong.argmax()), int(wrong.sum())
@@ -174,6 +171,13 @@ def by_row(
             + ("" if wrong.all() else "; --bad-edges drop leaves such edges out"),
         )
     return source.astype(np.int64), target.astype(np.int64), ()
+
+
+def _no_rows(ends: Array, n: int) -> str:
+    """Name the ends that are no row numbers."""
+    others = [spelled(end) for end in np.unique(ends[~((ends >= 0) & (ends < n))]).tolist()]
+    some = ", ".join(others[:SHOWN]) + ", ..." * (len(others) > SHOWN)
+    return f"{len(others):,} numbers that are no rows ({some})"
 
 
 def _from_text(ends: Array) -> Array:

@@ -13,6 +13,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
+from taamctl.graph import telling_features
 from taamctl.importing import importers
 from taamctl.importing.importers import FORMATS as FORMATS
 from taamctl.importing.options import ImportOptions
@@ -65,6 +66,17 @@ def import_graph(
     }
     _imported.write(path, graph, source, directed)
     return path, graph
+
+
+def warnings(graph: NodeGraph) -> list[str]:
+    """Return what to say of features that tell the class, or are none; they are taken all the
+    same, and `taamctl data doctor` says so again.
+    """
+    names = graph.feature_names
+    return [
+        f"warning: {telling_features.sentence(found, names)}; {telling_features.mend(found, names)}"
+        for found in telling_features.telling(graph)
+    ]
 
 
 def _require_free(path: Path, overwrite: bool) -> None:
