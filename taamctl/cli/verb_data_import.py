@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from taamctl.cli.console import say
 from taamctl.cli.import_options import HERE, About, Columns, Naming, Reading, Tables
-from taamctl.cli.import_rules import Rules
+from taamctl.cli.import_rules import Rules, Telling
 
 
 def command(
@@ -28,6 +28,7 @@ def command(
     tables: Tables,
     reading: Reading,
     rules: Rules,
+    telling: Telling,
     about: About,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
@@ -43,7 +44,7 @@ def command(
     reading.check()
     options = {**columns.named(), **vars(reading), **rules.named()}
     directed = options.pop("directed")
-    path, graph = import_graph.import_graph(
+    path, graph, again = import_graph.import_graph(
         naming.name,
         sources,
         naming.into,
@@ -54,6 +55,7 @@ def command(
         directed=directed,
         about=vars(about),
         overwrite=force,
+        write=not (telling.dry_run or telling.print_command),
     )
     for note in (*graph.notes, *import_graph.warnings(graph)):
         say(note)
@@ -61,6 +63,18 @@ def command(
         f"{graph.num_nodes:,} nodes, {graph.adjacency.nnz:,} edges, {graph.num_features:,} "
         f"features, {len(graph.class_names):,} classes"
     )
+    if telling.verbose:
+        say("\n".join(f"feature: {feature}" for feature in graph.feature_names))
+    if telling.print_command:
+        typer.echo(again)
+    elif telling.dry_run:
+        say(f"nothing is written; without --dry-run: {path}")
+    else:
+        _written(path, naming)
+
+
+def _written(path: Path, naming: Naming) -> None:
+    """Print the file, and say what may be done with it."""
     typer.echo(str(path))
     if naming.into.resolve() == HERE.resolve():
         say(f"next: taamctl data doctor {naming.name}")

@@ -6,6 +6,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, Given, NodeGraph
+from taamctl.graph import edge_classes
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 from taamctl.importing import edge_ends
 from taamctl.importing.given_stream import arrival_of, part_of, time_of
@@ -45,9 +46,36 @@ def assemble(name: str, raw: RawGraph, options: ImportOptions | None = None) -> 
         *_direction(adjacency),
         *label_notes,
     )
+    notes += (*_matched(raw, len(source)), *_classes_joined(adjacency, labels, len(names)))
     return NodeGraph(
         name, adjacency, features, labels, names, notes, given, tuple(raw.feature_names)
     )
+
+
+def _matched(raw: RawGraph, edges: int) -> tuple[str, ...]:
+    """Say what the ends of edges are."""
+    if not edges:
+        return ("there is no edge",)
+    by_row = raw.node_id is None or raw.by_row
+    what = "row numbers from 0" if by_row else "ids of nodes"
+    return (f"both ends of {edges:,} edges are {what}",)
+
+
+def _classes_joined(adjacency: CSR, labels: Array, classes: int) -> tuple[str, ...]:
+    """Say how many edges lie inside a class, and whether that is no more than chance."""
+    found = edge_classes.inside(adjacency, labels, classes)
+    if found is None or classes < 2:
+        return ()
+    said: tuple[str, ...] = (
+        f"{100 * found.share:.1f} % of the edges lie inside a class; by chance "
+        f"{100 * found.chance:.1f} %",
+    )
+    if found.as_by_chance:
+        said += (
+            "warning: edges join classes as by chance: the ends of edges may mean other nodes "
+            "(--id, --ends), or the labels no class (--label)",
+        )
+    return said
 
 
 def _features(raw: RawGraph, nan: str) -> tuple[Array | CSR, tuple[str, ...]]:

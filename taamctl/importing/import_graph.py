@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
@@ -14,12 +15,23 @@ from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph import telling_features
-from taamctl.importing import importers
+from taamctl.importing import command_line, importers
+from taamctl.importing.assembly import assemble
 from taamctl.importing.importers import FORMATS as FORMATS
 from taamctl.importing.options import ImportOptions
 from taamctl.runtime.provenance import sha256
 
 PACKAGE = "taamctl.datasets"
+
+
+class Imported(NamedTuple):
+    """The file that was written or would be, the graph, and the command that leaves nothing to
+    guess.
+    """
+
+    path: Path
+    graph: NodeGraph
+    command: str
 
 
 def import_graph(
@@ -34,9 +46,9 @@ def import_graph(
     directed: bool = False,
     about: Mapping[str, str] | None = None,
     overwrite: bool = False,
-) -> tuple[Path, NodeGraph]:
-    """Write the graph in `sources` as `into/NAME.h5`, whole or not at all, and return its path and
-    the graph.
+    write: bool = True,
+) -> Imported:
+    """Write the graph in `sources` as `into/NAME.h5`, whole or not at all.
 
     Args:
         options: what `ImportOptions` holds, by name.
@@ -45,27 +57,43 @@ def import_graph(
         directed: the edges have a direction that is to be kept.
         about: licence, citation and homepage, shown by `taamctl data info`.
         overwrite: replace a file that is there.
+        write: off: read and check only.
 
     Raises:
         TaamctlError: the name is taken or none, the file is there, or the files are no graph.
     """
     registry.refuse_taken(PACKAGE, name)
     path = into / f"{name}.h5"
-    _require_free(path, overwrite)
+    if write:
+        _require_free(path, overwrite)
     chosen = ImportOptions(**options)
     kind = kind or importers.guess_format(sources)
-    graph = importers.read(name, sources, chosen, kind=kind, tasks=tasks, split=split)
-    files = [*_all_files(sources), *(table for table in (tasks, split) if table is not None)]
+    raw = importers.read_raw(sources, chosen, kind=kind, tasks=tasks, split=split)
+    graph = assemble(name, raw, chosen)
+    further = {"name": name, "format": kind, "into": str(into), "directed": directed}
+    further |= {"tasks": str(tasks or ""), "split": str(split or ""), **(about or {})}
+    again = command_line.command([str(p) for p in sources], raw.taken or chosen, further)
+    made = Imported(path, graph, again)
+    if not write:
+        return made
+    tables = [table for table in (tasks, split) if table is not None]
+    source = _source(kind, [*_all_files(sources), *tables], chosen, about or {})
+    _imported.write(path, graph, source, directed)
+    return made
+
+
+def _source(
+    kind: str, files: Sequence[Path], chosen: ImportOptions, about: Mapping[str, str]
+) -> dict[str, Plain]:
+    """Return what a graph is made from."""
     usual = asdict(ImportOptions())
     stated = {key: value for key, value in asdict(chosen).items() if value != usual[key]}
-    source = {
+    return {
         "format": kind,
         "files": [{"name": file.name, "sha256": sha256(file)} for file in files],
         "options": canonical(stated),
-        **{key: text for key, text in (about or {}).items() if text},
+        **{key: text for key, text in about.items() if text},
     }
-    _imported.write(path, graph, source, directed)
-    return path, graph
 
 
 def warnings(graph: NodeGraph) -> list[str]:

@@ -97,7 +97,16 @@ def _raw(document: _Document, options: ImportOptions, where: str) -> RawGraph:
         source, target = (
             np.array([names.get(e, e) for e in ends], object) for ends in (source, target)
         )
-    return replace(raw, source=source, target=target, notes=(*raw.notes, *notes))
+    notes = [*raw.notes, *notes]
+    taken = _without_own_ids(raw.taken, options.id, own)
+    return replace(raw, source=source, target=target, notes=tuple(notes), taken=taken)
+
+
+def _without_own_ids(taken: ImportOptions | None, named: str, own: str) -> ImportOptions | None:
+    """Return what was taken, without the ids of the elements: no option names them."""
+    if taken is None:
+        return None
+    return replace(taken, id=named, ignore=tuple(name for name in taken.ignore if name != own))
 
 
 class _Document:

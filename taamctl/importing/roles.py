@@ -32,7 +32,7 @@ from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.stated_stream import tasks_of_nodes
 from taamctl.importing.tables import Table
 
-NAMED = 10  # features that an import names
+NAMED = 20  # features that an import names
 
 
 USUAL = {"id": ID, "label": LABEL, "time": TIME, "part": PART, "task": TASK}
@@ -199,6 +199,7 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
         cell.get(found.label),
         cell.get(found.id),
         notes=tuple(_notes(list(cell), found, where, left, features_elsewhere)),
+        taken=_taken(list(cell), found, options),
     )
     if not features_elsewhere:
         x, spelled = features_of(cell, found.features, where)
@@ -216,6 +217,15 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
     if found.task:
         raw = replace(raw, tasks=tasks_of_nodes(raw.labels, cell[found.task], where, found.task))
     return raw
+
+
+def _taken(names: Sequence[str], found: Roles, options: ImportOptions) -> ImportOptions:
+    """Return options that name every column, so that nothing is left to guess."""
+    meant = {kind: getattr(found, kind) for kind in USUAL}
+    read = {*meant.values(), *found.masks.values(), *found.features}
+    return replace(
+        options, **meant, features=found.features, ignore=tuple(_without(names, read)), no_class=()
+    )
 
 
 def _no_features(

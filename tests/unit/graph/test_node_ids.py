@@ -405,7 +405,7 @@ def test_features_are_named_and_those_like_ids_are_warned_of(tmp_path: Path) -> 
         )
     )
     assert (
-        "nodes.csv: features: account, x0, x1, w0, w1, w2, w3, w4, w5, w6, and 5 more"
+        "nodes.csv: features: account, x0, x1, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11"
         in graph.notes
     )
     assert any(
