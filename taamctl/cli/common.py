@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taamctl.cli import console
+from taamctl.cli import console, this_folder
 from taamctl.cli.memory_size import size
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import Grid, Settings, Writing
@@ -45,7 +45,7 @@ def make_context(
     limit = size(max_memory)
     if settings.outputs.exists() and not settings.outputs.is_dir():
         raise TaamctlError(f"--outputs {settings.outputs} is a file", "name a folder")
-    _warn_of_other_code()
+    this_folder.warn_of_other_code()
     path, packaged = params_file.locate(settings.params)
     methods = sections.expand("methods", grid.methods)
     tree = sections.read(path, settings.overrides or (), methods, used=check_methods)
@@ -54,6 +54,8 @@ def make_context(
             "no params.yaml here: using the packaged default (--params FILE to choose another)"
         )
     _choose(tree, replace(grid, methods=methods))
+    if packaged:
+        this_folder.join_odd_classes(tree, settings.overrides or (), quiet=writing.quiet)
     source = source_text(path, settings.overrides) + (f" --profile {profile}" if profile else "")
     plugins = _plugins(source, tree, check_methods)
     if profile is not None:
@@ -99,18 +101,6 @@ def _plugins(source: str, tree: Tree, check_methods: bool) -> dict[str, Classes]
         if check_methods:
             methods[name] = registry.method_params(name)
     return {"datasets": datasets, "methods": methods}
-
-
-def _warn_of_other_code() -> None:
-    """Warn where this folder is a checkout and the code that runs is not its own: DVC would take
-    its edits for used.
-    """
-    here, running = Path("taamctl"), Path(__file__).resolve().parent.parent
-    if Path("dvc.yaml").is_file() and here.is_dir() and here.resolve() != running:
-        console.say(
-            f"warning: running the code in {running}, not this checkout's; `pip install -e .` uses "
-            "the checkout's"
-        )
 
 
 def _set_profile(tree: Tree, methods: Classes, profile: str) -> None:

@@ -14,6 +14,7 @@ from taamctl.core.units import MIB
 from taamctl.doctor.graph_stats import FeatureFacts, GraphFacts
 from taamctl.doctor.task_ids import Routed
 from taamctl.evaluation import routing
+from taamctl.graph import telling_features
 from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs
 from taamctl.planning.costs import Rates, Workload
@@ -328,6 +329,19 @@ def room_findings(estimates: list[Estimate], memory: int, disk: int) -> list[Fin
         )
         out.append(Finding(STOP, what, mend))
     return out
+
+
+def telling_findings(graph: NodeGraph) -> list[Finding]:
+    """Return the features that tell the class, or are none."""
+    names = graph.feature_names
+    return [
+        Finding(
+            NOTE if found.kind == "constant" else WARN,
+            telling_features.sentence(found, names),
+            telling_features.mend(found, names),
+        )
+        for found in telling_features.telling(graph)
+    ]
 
 
 def _count(names: list[str], one: str, many: str) -> str:

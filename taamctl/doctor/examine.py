@@ -78,6 +78,7 @@ def examine(context: Context, dataset: str) -> Report:
         routed, more = _routing(context, graph, split, meta.feature_norm, findings)
         findings += more
     findings += advice.graph_findings(facts, params, meta.directed)
+    findings += advice.telling_findings(graph)
     findings.sort(key=lambda finding: LEVELS.index(finding.level))
     return {
         "dataset": dataset,

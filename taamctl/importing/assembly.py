@@ -6,36 +6,76 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, Given, NodeGraph
+from taamctl.graph import edge_classes
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 from taamctl.importing import edge_ends
 from taamctl.importing.given_stream import arrival_of, part_of, time_of
+from taamctl.importing.no_label import Said
 from taamctl.importing.node_labels import read_labels
+from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 
 
-def assemble(name: str, raw: RawGraph, nan: str = "refuse") -> NodeGraph:
+def assemble(name: str, raw: RawGraph, options: ImportOptions | None = None) -> NodeGraph:
     """Return the graph, nodes in the file's order, edges as stored; the notes say everything that
     was changed.
 
     Args:
-        nan: `refuse` features that are not finite, or take them as `zero`.
+        options: what is done where the file leaves a doubt; None: refused.
 
     Raises:
         TaamctlError: counts that contradict each other, unknown or impossible node ids, features or
             labels that are no such thing.
     """
-    features, feature_notes = _features(raw, nan)
+    options = options or ImportOptions()
+    features, feature_notes = _features(raw, options.nan)
     n = features.shape[0]
-    source, target, node_id = _ends(raw, n)
+    source, target, node_id, end_notes = _ends(raw, n, options.bad_edges == "drop")
     adjacency, edge_notes = adjacency_from_edges(source, target, n, raw.edges_where or raw.where)
-    labels, names, label_notes = read_labels(raw.labels, n, raw.where)
+    labels, names, label_notes = read_labels(
+        raw.labels, n, raw.where, Said(options.unlabelled, options.class_word)
+    )
     if raw.class_names:
         names = _named(names, raw)
     given = Given(arrival_of(raw, names), part_of(raw, n), time_of(raw, n), node_id)
-    notes = (*raw.notes, *feature_notes, *edge_notes, *_direction(adjacency), *label_notes)
+    notes = (
+        *raw.notes,
+        *feature_notes,
+        *end_notes,
+        *edge_notes,
+        *_direction(adjacency),
+        *label_notes,
+    )
+    notes += (*_matched(raw, len(source)), *_classes_joined(adjacency, labels, len(names)))
     return NodeGraph(
         name, adjacency, features, labels, names, notes, given, tuple(raw.feature_names)
     )
+
+
+def _matched(raw: RawGraph, edges: int) -> tuple[str, ...]:
+    """Say what the ends of edges are."""
+    if not edges:
+        return ("there is no edge",)
+    by_row = raw.node_id is None or raw.by_row
+    what = "row numbers from 0" if by_row else "ids of nodes"
+    return (f"both ends of {edges:,} edges are {what}",)
+
+
+def _classes_joined(adjacency: CSR, labels: Array, classes: int) -> tuple[str, ...]:
+    """Say how many edges lie inside a class, and whether that is no more than chance."""
+    found = edge_classes.inside(adjacency, labels, classes)
+    if found is None or classes < 2:
+        return ()
+    said: tuple[str, ...] = (
+        f"{100 * found.share:.1f} % of the edges lie inside a class; by chance "
+        f"{100 * found.chance:.1f} %",
+    )
+    if found.as_by_chance:
+        said += (
+            "warning: edges join classes as by chance: the ends of edges may mean other nodes "
+            "(--id, --ends), or the labels no class (--label)",
+        )
+    return said
 
 
 def _features(raw: RawGraph, nan: str) -> tuple[Array | CSR, tuple[str, ...]]:
@@ -106,9 +146,9 @@ def _refuse_value(raw: RawGraph, made: Array | CSR, at: int, count: int) -> None
     )
 
 
-def _ends(raw: RawGraph, n: int) -> tuple[Array, Array, Array | None]:
-    """Return edge ends as node numbers, and the nodes' names where they are not just those
-    numbers.
+def _ends(raw: RawGraph, n: int, drop: bool) -> tuple[Array, Array, Array | None, tuple[str, ...]]:
+    """Return edge ends as node numbers, the nodes' names where they are not just those numbers,
+    and what was left out.
     """
     where = raw.edges_where or raw.where
     source, target = np.asarray(raw.source).ravel(), np.asarray(raw.target).ravel()
@@ -116,10 +156,11 @@ def _ends(raw: RawGraph, n: int) -> tuple[Array, Array, Array | None]:
         raise TaamctlError(f"{where}: {len(source):,} edge sources but {len(target):,} targets")
     names = None if raw.node_id is None else edge_ends.checked(raw.node_id, n, raw.where)
     if names is None or raw.by_row:
-        rows = edge_ends.by_row(source, target, n, where)
+        *rows, notes = edge_ends.by_row(source, target, n, where, drop)
     else:
-        rows = edge_ends.by_name(source, target, names, where, raw.hint_of_ids)
-    return *rows, None if names is None or names.are_rows() else names.text
+        *rows, notes = edge_ends.by_name(source, target, names, where, raw.hint_of_ids, drop)
+    kept = None if names is None or names.are_rows() else names.text
+    return rows[0], rows[1], kept, notes
 
 
 def _direction(adjacency: CSR) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from taamctl.core.types import Array
 from taamctl.importing.node_ids import spelled, whole_numbers
 
 LARGEST = 10**18  # an int64 has room for all whole numbers below
-SHOWN = 3  # unknown nodes in a message
+SHOWN = 10  # unknown nodes in a message
 # sources and targets -> what to do where some of them are no node's name; may be empty
 Hint = Callable[[Array, Array], str]
 
@@ -61,29 +61,55 @@ def checked(node_id: object, n: int, where: str) -> Names:
 
 
 def by_name(
-    source: Array, target: Array, names: Names, where: str, hint: Hint | None
-) -> tuple[Array, Array]:
-    """Return ends that are names as rows, int64.
+    source: Array,
+    target: Array,
+    names: Names,
+    where: str,
+    hint: Hint | None,
+    drop: bool = False,
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return ends that are names as rows, int64, and what was left out.
+
+    Args:
+        drop: leave out edges to what is no node's name, instead of refusing them.
 
     Raises:
-        TaamctlError: an end that is no node's name.
+        TaamctlError: an end that is no node's name, or no edge without one.
     """
     coded = [_different(ends) for ends in (source, target)]
-    row_of = _rows_of(names.text.tolist(), {text for _, texts in coded for text in texts})
+    ends = {text for _, texts in coded for text in texts}
+    row_of = _rows_of(names.text.tolist(), ends)
     rows = [np.array([row_of.get(t, -1) for t in texts], np.int64)[codes] for codes, texts in coded]
-    unknown = sorted({text for _, texts in coded for text in texts if text not in row_of})
-    if unknown:
-        some = ", ".join(map(repr, unknown[:SHOWN])) + ", ..." * (len(unknown) > SHOWN)
-        first = int(((rows[0] < 0) | (rows[1] < 0)).argmax())
-        better = hint(source, target) if hint is not None else ""
-        raise TaamctlError(
-            f"{where}: {len(unknown):,} nodes stand in the edges only ({some}; first at edge "
-            f"{first}); the node table has {len(names.text):,}",
-            better
-            or "add their rows to the node table, or leave their edges "
-            "out; spell ids alike (--id names their column)",
-        )
-    return rows[0], rows[1]
+    unknown = sorted(text for text in ends if text not in row_of)
+    if not unknown:
+        return rows[0], rows[1], ()
+    wrong = (rows[0] < 0) | (rows[1] < 0)
+    some = ", ".join(map(repr, unknown[:SHOWN])) + ", ..." * (len(unknown) > SHOWN)
+    if drop and not wrong.all():
+        note = _left_out(wrong, where, f"{len(unknown):,} nodes that are not in the file ({some})")
+        return rows[0][~wrong], rows[1][~wrong], (note,)
+    better = hint(source, target) if hint is not None else ""
+    raise _unknown_nodes(len(unknown), some, wrong, len(names.text), where, better)
+
+
+def _unknown_nodes(
+    count: int, some: str, wrong: Array, nodes: int, where: str, better: str
+) -> TaamctlError:
+    return TaamctlError(
+        f"{where}: {count:,} nodes stand in the edges only ({some}; first at edge "
+        f"{int(wrong.argmax())}); the node table has {nodes:,}",
+        better
+        or "add their rows to the node table, or leave their edges "
+        f"out{_how_to_drop(wrong)}; spell ids alike (--id names their column)",
+    )
+
+
+def _how_to_drop(wrong: Array) -> str:
+    return "" if wrong.all() else f" with --bad-edges drop ({int(wrong.sum()):,} of {len(wrong):,})"
+
+
+def _left_out(wrong: Array, where: str, which: str) -> str:
+    return f"{where}: {int(wrong.sum()):,} of {len(wrong):,} edges left out, to {which}"
 
 
 def _different(values: Array) -> tuple[Array, list[str]]:
@@ -109,11 +135,17 @@ def _rows_of(names: list[str], ends: set[str]) -> dict[str, int]:
     return {end: row_of_number[number] for end, number in found if number in row_of_number}
 
 
-def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Array]:
-    """Return ends that are row numbers as int64, after a look at every one of them.
+def by_row(
+    source: Array, target: Array, n: int, where: str, drop: bool = False
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return ends that are row numbers as int64, after a look at every one of them, and what was
+    left out.
+
+    Args:
+        drop: leave out edges to other whole numbers, instead of refusing them.
 
     Raises:
-        TaamctlError: an end that is no whole number from 0 to n - 1.
+        TaamctlError: an end that is no whole number from 0 to n - 1, or no edge without one.
     """
     if all(ends.dtype.kind in "US" for ends in (source, target)):
         source, target = _from_text(source), _from_text(target)
@@ -127,14 +159,25 @@ def by_row(source: Array, target: Array, n: int, where: str) -> tuple[Array, Arr
                 "without node ids edges name rows: 0, 1, ...; --id says which column holds the ids",
             )
     wrong = ~((source >= 0) & (source < n) & (target >= 0) & (target < n))  # NaN too
+    if drop and wrong.any() and not wrong.all():
+        note = _left_out(wrong, where, _no_rows(np.concatenate([source[wrong], target[wrong]]), n))
+        return source[~wrong].astype(np.int64), target[~wrong].astype(np.int64), (note,)
     if wrong.any():
         at, count = int(wrong.argmax()), int(wrong.sum())
         raise TaamctlError(
             f"{where}: edge {at} is ({source[at]}, {target[at]}), but {n:,} nodes have features, "
             f"numbered 0 to {n - 1}; {count:,} edges name others",
-            "check that edges and features come from the same graph; numbers count from 0",
+            "check that edges and features come from the same graph; numbers count from 0"
+            + ("" if wrong.all() else "; --bad-edges drop leaves such edges out"),
         )
-    return source.astype(np.int64), target.astype(np.int64)
+    return source.astype(np.int64), target.astype(np.int64), ()
+
+
+def _no_rows(ends: Array, n: int) -> str:
+    """Name the ends that are no row numbers."""
+    others = [spelled(end) for end in np.unique(ends[~((ends >= 0) & (ends < n))]).tolist()]
+    some = ", ".join(others[:SHOWN]) + ", ..." * (len(others) > SHOWN)
+    return f"{len(others):,} numbers that are no rows ({some})"
 
 
 def _from_text(ends: Array) -> Array:

@@ -7,21 +7,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
-from taamctl.importing import importers
+from taamctl.graph import telling_features
+from taamctl.importing import command_line, importers
+from taamctl.importing.assembly import assemble
 from taamctl.importing.importers import FORMATS as FORMATS
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.ways import Unclear, command_line, with_commands
+from taamctl.importing.ways import Unclear, with_commands
 from taamctl.runtime.provenance import sha256
 from taamctl.store.atomic_files import sweep
 from taamctl.store.lock import writing
 
 PACKAGE = "taamctl.datasets"
+
+
+class Imported(NamedTuple):
+    """The file that was written or would be, the graph, and the command that leaves nothing to
+    guess.
+    """
+
+    path: Path
+    graph: NodeGraph
+    command: str
 
 
 def import_graph(
@@ -36,9 +49,9 @@ def import_graph(
     directed: bool = False,
     about: Mapping[str, str] | None = None,
     overwrite: bool = False,
-) -> tuple[Path, NodeGraph]:
-    """Write the graph in `sources` as `into/NAME.h5`, whole or not at all, and return its path and
-    the graph.
+    write: bool = True,
+) -> Imported:
+    """Write the graph in `sources` as `into/NAME.h5`, whole or not at all.
 
     Args:
         options: what `ImportOptions` holds, by name.
@@ -47,39 +60,60 @@ def import_graph(
         directed: the edges have a direction that is to be kept.
         about: licence, citation and homepage, shown by `taamctl data info`.
         overwrite: replace a file that is there.
+        write: off: read and check only.
 
     Raises:
         TaamctlError: the name is taken or none, the file is there, or the files are no graph.
     """
     registry.refuse_taken(PACKAGE, name)
     path = into / f"{name}.h5"
-    _require_free(path, overwrite)
+    if write:
+        _require_free(path, overwrite)
     chosen = ImportOptions(**options)
-    stated_kind, kind = kind, kind or importers.guess_format(sources)
+    kind = kind or importers.guess_format(sources)
+    further = {"name": name, "format": kind, "into": str(into), "directed": directed}
+    further |= {"tasks": str(tasks or ""), "split": str(split or ""), **(about or {})}
+    files = [str(path) for path in sources]
     try:
-        graph = importers.read(name, sources, chosen, kind=kind, tasks=tasks, split=split)
+        raw = importers.read_raw(sources, chosen, kind=kind, tasks=tasks, split=split)
+        graph = assemble(name, raw, chosen)
     except Unclear as question:
-        more = {"tasks": tasks, "split": split, "directed": directed, **(about or {})}
-        given = {**_stated(chosen), "format": stated_kind, "into": into, "force": overwrite, **more}
-        call = command_line(sources, {"name": name, **given})
+        call = command_line.command(files, chosen, {**further, "force": overwrite})
         raise with_commands(question, call) from question
-    files = [*_all_files(sources), *(table for table in (tasks, split) if table is not None)]
-    source = {
-        "format": kind,
-        "files": [{"name": file.name, "sha256": sha256(file)} for file in files],
-        "options": canonical(_stated(chosen)),
-        **{key: text for key, text in (about or {}).items() if text},
-    }
+    made = Imported(path, graph, command_line.command(files, raw.taken or chosen, further))
+    if not write:
+        return made
+    tables = [table for table in (tasks, split) if table is not None]
+    source = _source(kind, [*_all_files(sources), *tables], chosen, about or {})
     with writing(path, wait=True, tell=lambda line: None):
         sweep(path)  # what a killed import left
         _imported.write(path, graph, source, directed)
-    return path, graph
+    return made
 
 
-def _stated(options: ImportOptions) -> dict[str, Plain]:
-    """Return the options that are not as usual, by name."""
+def _source(
+    kind: str, files: Sequence[Path], chosen: ImportOptions, about: Mapping[str, str]
+) -> dict[str, Plain]:
+    """Return what a graph is made from."""
     usual = asdict(ImportOptions())
-    return {key: value for key, value in asdict(options).items() if value != usual[key]}
+    stated = {key: value for key, value in asdict(chosen).items() if value != usual[key]}
+    return {
+        "format": kind,
+        "files": [{"name": file.name, "sha256": sha256(file)} for file in files],
+        "options": canonical(stated),
+        **{key: text for key, text in about.items() if text},
+    }
+
+
+def warnings(graph: NodeGraph) -> list[str]:
+    """Return what to say of features that tell the class, or are none; they are taken all the
+    same, and `taamctl data doctor` says so again.
+    """
+    names = graph.feature_names
+    return [
+        f"warning: {telling_features.sentence(found, names)}; {telling_features.mend(found, names)}"
+        for found in telling_features.telling(graph)
+    ]
 
 
 def _require_free(path: Path, overwrite: bool) -> None:

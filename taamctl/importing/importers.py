@@ -128,11 +128,23 @@ def read(
     tasks: Path | None = None,
     split: Path | None = None,
 ) -> NodeGraph:
-    """Return the graph in a user's files: nodes in the file's order, edges as stored, `given` as
-    far as the files state it.
+    """Return the graph in a user's files, called `name`: nodes in the file's order, edges as
+    stored, `given` as far as the files state it. For the rest see `read_raw`.
+    """
+    return assemble(name, read_raw(paths, options, kind=kind, tasks=tasks, split=split), options)
+
+
+def read_raw(
+    paths: Sequence[Path],
+    options: ImportOptions | None = None,
+    *,
+    kind: str = "",
+    tasks: Path | None = None,
+    split: Path | None = None,
+) -> RawGraph:
+    """Return what a user's files say, unchecked.
 
     Args:
-        name: what to call the graph.
         paths: the files, such as a node table and an edge list in any order; or one folder.
         options: which column, attribute or key means what; None: guessed.
         kind: one of `FORMATS`; empty: guessed.
@@ -164,9 +176,7 @@ def read(
     if split is not None:
         raw = _with_parts(raw, split, options)
     files = [p for p in (*paths, tasks, split) if p is not None]
-    return assemble(
-        name, replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes)), options.nan
-    )
+    return replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes))
 
 
 def _require_ends(ends: str, raw: RawGraph, what: str) -> None:

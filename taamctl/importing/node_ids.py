@@ -164,14 +164,30 @@ def id_column(
     others = _not_counting(cell, found)
     if not others:
         return found[0], "its values are the row numbers"
+    others = _named(others) or others
     usual = [name for name in others if _LIKE_AN_ID.search(name)]
-    sure = by_name or not ends.are_rows or len(usual) > 0
+    sure = by_name or _told_apart(found, others, usual, ends)
     best = usual or others
     if sure and len(best) == 1:
         return best[0], _why_taken(others)
     if not sure and len(cell[found[0]]) < FEW:
         return "", ""
     raise _unclear(others, usual, ends, where)
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    return [name for name in names if not UNNAMED.fullmatch(name)]
+
+
+def _told_apart(
+    found: Sequence[str], others: Sequence[str], usual: Sequence[str], ends: Ends
+) -> bool:
+    """Tell whether ends are names and no row numbers: they cannot be rows, or a column is called
+    like an id, or `others` have names and stand beside a column without one that counts the rows:
+    tables keep such an index by the way, and edges do not mean it.
+    """
+    beside_index = len(_named(others)) > 0 and len(_named(found)) < len(found)
+    return not ends.are_rows or len(usual) > 0 or beside_index
 
 
 def _why_taken(others: Sequence[str]) -> str:

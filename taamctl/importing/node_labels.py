@@ -9,12 +9,14 @@ from numpy.typing import ArrayLike
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.importing.words import MISSING, exact, numbers_of, spelled
+from taamctl.importing import no_label
+from taamctl.importing.no_label import Said
+from taamctl.importing.words import exact, numbers_of, spelled
 
 Labels = tuple[Array, tuple[str, ...], tuple[str, ...]]  # [N] int64, names, notes
 
 
-def read_labels(values: ArrayLike | None, n: int, where: str) -> Labels:
+def read_labels(values: ArrayLike | None, n: int, where: str, said: Said | None = None) -> Labels:
     """Return labels as [N] int64 with -1 for unlabelled, class names in label order, and notes.
 
     Numbers are sorted as numbers, text as text, and names keep the spelling; one-hot rows and
@@ -22,9 +24,11 @@ def read_labels(values: ArrayLike | None, n: int, where: str) -> Labels:
 
     Args:
         values: [N], [N, 1] or one-hot [N, C]; None where no node has a label.
+        said: what the user says of words that mean no label; None: nothing.
 
     Raises:
-        TaamctlError: a wrong count, or a label such as 3.5; the message names the row.
+        TaamctlError: a wrong count, a word that may be a class or none, or a label such as 3.5; the
+            message names the row.
     """
     if values is None:
         return np.full(n, -1, np.int64), (), ("no labels: the graph can be predicted, not learned",)
@@ -36,16 +40,22 @@ def read_labels(values: ArrayLike | None, n: int, where: str) -> Labels:
             "one label per node; leave it empty where unknown",
         )
     text = [spelled(value) for value in raw.tolist()]
-    stated = [word for word in text if word.lower() not in MISSING]
-    known = np.array([word.lower() not in MISSING for word in text], bool)
+    counts = no_label.counted(text)
+    none = no_label.words_for_none(counts, said or Said(), where)
+    known = np.array([word not in none for word in text], bool)
+    stated = [word for word in counts if word not in none]
     if stated and numbers_of(stated) is not None:
-        return _numbered(text, known, raw, where, notes)
+        labels, names, changes = _numbered(text, known, raw, where)
+    else:
+        labels, names, changes = _named(text, stated, where)
+    return labels, names, (*notes, *changes, *no_label.notes(counts, none))
+
+
+def _named(text: list[str], stated: list[str], where: str) -> Labels:
+    """Return what `read_labels` does, where labels are words: `stated` are the classes."""
     _refuse_endless(text, stated, where)
-    names = sorted(set(stated))
-    index = {name: i for i, name in enumerate(names)}
-    labels = np.full(n, -1, np.int64)
-    labels[known] = [index[word] for word in stated]
-    return labels, tuple(names), (*notes, *_unlabelled(known))
+    index = {name: i for i, name in enumerate(sorted(stated))}
+    return np.array([index.get(word, -1) for word in text], np.int64), tuple(index), ()
 
 
 def _notes_on_shape(shape: tuple[int, ...]) -> tuple[str, ...]:
@@ -76,9 +86,7 @@ def _refuse_endless(text: list[str], stated: list[str], where: str) -> None:
         )
 
 
-def _numbered(
-    text: list[str], known: Array, raw: Array, where: str, notes: tuple[str, ...]
-) -> Labels:
+def _numbered(text: list[str], known: Array, raw: Array, where: str) -> Labels:
     """Return what `read_labels` does, where every label is a number: `7` and `7.0` are one
     class.
     """
@@ -91,9 +99,9 @@ def _numbered(
     found = sorted(spellings)
     index = {value: i for i, value in enumerate(found)}
     labels = np.array([index.get(int(value), -1) for value in values], np.int64)
-    notes = (*notes, *_notes_on_numbers(spellings, raw.dtype.kind == "f"))
+    changes = _notes_on_numbers(spellings, raw.dtype.kind == "f")
     names = tuple(_name_of(value, spellings[value]) for value in found)
-    return labels, names, (*notes, *_unlabelled(labels >= 0))
+    return labels, names, tuple(changes)
 
 
 def _notes_on_numbers(spellings: dict[int, set[str]], floats: bool) -> Iterator[str]:
@@ -129,13 +137,8 @@ def _refuse_no_classes(values: list[float | int], text: list[str], where: str) -
         if value < -1:
             raise TaamctlError(
                 f"{where}: label {text[row]} at row {row} is negative",
-                "-1 means unlabelled; number classes from 0, or name them",
+                "-1 means unlabelled, and --unlabelled another number; number classes from 0",
             )
-
-
-def _unlabelled(known: Array) -> tuple[str, ...]:
-    missing = int((~known).sum())
-    return (f"{missing:,} nodes have no label",) if missing else ()
 
 
 def _from_one_hot(raw: Array, where: str) -> Array:

@@ -32,6 +32,11 @@ class ImportOptions:
             empty: told from the format and the values.
         add_inverse: every edge counts backwards too, for folders that say so elsewhere.
         nan: `refuse` features that are not finite, or take them as `zero`.
+        unlabelled: words that mean no label, beside an empty cell; empty: the usual ones.
+        class_word: words that are classes, though they usually mean no label.
+        bad_edges: `refuse` edges to nodes that are not there, or `drop` them.
+        no_class: columns that are called like a class and hold none: set after a look at their
+            cells, by no user.
     """
 
     id: str = ""
@@ -50,6 +55,10 @@ class ImportOptions:
     ends: str = ""
     add_inverse: bool = False
     nan: str = "refuse"
+    unlabelled: tuple[str, ...] = ()
+    class_word: tuple[str, ...] = ()
+    bad_edges: str = "refuse"
+    no_class: tuple[str, ...] = ()
 
 
 def listed(values: Iterable[str] | None) -> tuple[str, ...]:

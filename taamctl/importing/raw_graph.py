@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from taamctl.core.plain_values import Plain
 from taamctl.importing import edge_ends
+from taamctl.importing.options import ImportOptions
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class RawGraph:
             it is `where`.
         notes: what the reader itself has to say.
         by_row: ends are row numbers, whatever the nodes are called.
+        taken: the options that say all that was taken without a guess; None where the format has
+            none for that.
         hint_of_ids: given the ends, what to do where `node_id` lacks some of them.
     """
 
@@ -47,4 +50,5 @@ class RawGraph:
     edges_where: str = ""
     notes: tuple[str, ...] = field(default=())
     by_row: bool = False
+    taken: ImportOptions | None = None
     hint_of_ids: edge_ends.Hint | None = None

@@ -108,7 +108,16 @@ def raw_of(document: HasElements, options: ImportOptions, where: str) -> RawGrap
         source, target = (
             np.array([names.get(e, e) for e in ends], object) for ends in (source, target)
         )
-    return replace(raw, source=source, target=target, notes=(*raw.notes, *notes))
+    notes = [*raw.notes, *notes]
+    taken = _without_own_ids(raw.taken, options.id, own)
+    return replace(raw, source=source, target=target, notes=tuple(notes), taken=taken)
+
+
+def _without_own_ids(taken: ImportOptions | None, named: str, own: str) -> ImportOptions | None:
+    """Return what was taken, without the ids of the elements: no option names them."""
+    if taken is None:
+        return None
+    return replace(taken, id=named, ignore=tuple(name for name in taken.ignore if name != own))
 
 
 class _Document:

@@ -35,6 +35,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     table = node_table(node_path, options)
     options = column_names.whole_names(options, list(table.columns))
     source, target, notes = edge_columns(edge_path, options)
+    settled = roles.settled(table, options)
+    if settled != options:  # another column is the class, whose cells are text
+        options, table = settled, node_table(node_path, settled)
     chosen = roles.roles(list(table.columns), options, table.where)
     others = roles.without_meaning(table, chosen, options)
     if not chosen.id and options.ends != "rows":
@@ -57,6 +60,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     except BadRows as error:
         raise with_lines(error, node_path, options.delimiter, table.headed) from error
     notes = (*said, *notes)
+    taken = _with_ends(raw, edge_path, options)
     by_row = options.ends == "rows"
     source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)
     return replace(
@@ -64,10 +68,20 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         source=source,
         target=target,
         edges_where=str(edge_path),
+        taken=taken,
         notes=(*raw.notes, *notes),
         by_row=by_row,
         hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_rows(u, v, rows),
     )
+
+
+def _with_ends(raw: RawGraph, edge_path: Path, options: ImportOptions) -> ImportOptions | None:
+    """Return what was taken of both tables, where the edges' columns have names."""
+    if raw.taken is None:
+        return None
+    ends = options.ends or ("rows" if raw.node_id is None else "ids")
+    pair = roles.edge_ends(peek(edge_path, options.delimiter), options) or ("", "")
+    return replace(raw.taken, source=pair[0], target=pair[1], ends=ends)
 
 
 def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
@@ -180,10 +194,10 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
     names = list(table.columns)
     source, target = _names_of_ends(table, options, str(path))
     left = [name for name in names if name not in (source, target)]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = (f"{path}: source from {source!r}; target from {target!r}",)
     if left:
         more = ", ..." * (len(left) > 10)
-        notes = (f"{path}: columns of the edges not read: {', '.join(left[:10])}{more}",)
+        notes += (f"{path}: columns of the edges not read: {', '.join(left[:10])}{more}",)
     for name in (source, target):
         _require_numbers_or_text(table.columns[name], name, path)
     return table.columns[source], table.columns[target], notes

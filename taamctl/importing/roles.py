@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.importing import class_column
 from taamctl.importing.cells import numbers, times, truths
 from taamctl.importing.column_names import (
     ENDS,
@@ -31,7 +32,7 @@ from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.stated_stream import tasks_of_nodes
 from taamctl.importing.tables import Table
 
-NAMED = 10  # features that an import names
+NAMED = 20  # features that an import names
 
 
 USUAL = {"id": ID, "label": LABEL, "time": TIME, "part": PART, "task": TASK}
@@ -53,7 +54,7 @@ class Roles:
 
 def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
     """Return what the columns of a node table mean: first by option, then by name; all others are
-    features.
+    features. `settled` takes a look at the cells before.
 
     Raises:
         TaamctlError: an option names a column that is not there.
@@ -66,7 +67,8 @@ def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
     taken = {*ignored, *spelled, *found.values()}
     for kind, words in USUAL.items():
         if kind not in found:
-            found[kind] = guess(_without(names, taken), words)
+            barred = {*taken, *(options.no_class if kind == "label" else ())}
+            found[kind] = guess(_without(names, barred), words)
             taken.add(found[kind])
     masks: dict[str, str] = {}
     if not found["part"]:
@@ -78,6 +80,35 @@ def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
     else:
         features = [name for name in _without(names, used) if not UNNAMED.fullmatch(name)]
     return Roles(**found, masks=masks, features=tuple(features), ignored=ignored)
+
+
+def settled(table: Table, options: ImportOptions) -> ImportOptions:
+    """Return the options after a look at the column that is called like a class: what holds none
+    is barred from that, and the next usual name is tried.
+
+    Raises:
+        TaamctlError: none is left. The hint names the columns that may be meant.
+    """
+    declined: dict[str, str] = {}
+    while True:
+        found = roles(list(table.columns), options, table.where)
+        if found.label:
+            why = "" if options.label else class_column.doubt(table.columns, found.label)
+            if not why:
+                return options
+            declined[found.label] = why
+            options = replace(options, no_class=(*options.no_class, found.label))
+            continue
+        taken = {
+            found.id,
+            found.time,
+            found.part,
+            found.task,
+            *found.masks.values(),
+            *found.ignored,
+        }
+        class_column.require_one(table.columns, declined, taken, table.where)
+        return options
 
 
 def _without(names: Sequence[str], taken: Collection[str]) -> list[str]:
@@ -155,9 +186,11 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
     """
     where = table.where
     cell = table.columns
+    options = settled(table, options)
     found = roles(list(cell), options, where)
-    counting = numbers_of_rows(cell, [n for n in found.features if n not in options.features])
-    found = replace(found, features=tuple(n for n in found.features if n not in counting))
+    free = [name for name in found.features if name not in options.features]
+    left = _no_features(cell, free, options)
+    found = replace(found, features=tuple(n for n in found.features if n not in left))
     raw = RawGraph(
         where,
         (),
@@ -165,7 +198,8 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
         None,
         cell.get(found.label),
         cell.get(found.id),
-        notes=tuple(_notes(list(cell), found, where, counting, features_elsewhere)),
+        notes=tuple(_notes(list(cell), found, where, left, features_elsewhere)),
+        taken=_taken(list(cell), found, options),
     )
     if not features_elsewhere:
         x, spelled = features_of(cell, found.features, where)
@@ -185,11 +219,33 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
     return raw
 
 
+def _taken(names: Sequence[str], found: Roles, options: ImportOptions) -> ImportOptions:
+    """Return options that name every column, so that nothing is left to guess."""
+    meant = {kind: getattr(found, kind) for kind in USUAL}
+    read = {*meant.values(), *found.masks.values(), *found.features}
+    return replace(
+        options, **meant, features=found.features, ignore=tuple(_without(names, read)), no_class=()
+    )
+
+
+def _no_features(
+    cell: dict[str, Array], names: Sequence[str], options: ImportOptions
+) -> dict[str, str]:
+    """Return those of `names` that are no features -> why."""
+    drawn = class_column.drawn(cell, names)
+    named = [n for n in options.no_class if n in names and class_column.names_nodes(cell[n])]
+    return {
+        **dict.fromkeys(numbers_of_rows(cell, names), "counts the nodes (every number once)"),
+        **dict.fromkeys(drawn, "says how a programme draws the node"),
+        **dict.fromkeys(named, "has a value of its own for nearly every node"),
+    }
+
+
 def _notes(
     names: Sequence[str],
     found: Roles,
     where: str,
-    counting: Sequence[str],
+    left_out: Mapping[str, str],
     features_elsewhere: bool,
 ) -> Iterator[str]:
     """Say what every column is taken for, and what is left out."""
@@ -206,9 +262,9 @@ def _notes(
     if left:
         more = ", ..." * (len(left) > 10)
         yield f"{where}: columns not read: {', '.join(left[:10])}{more}"
-    for name in counting:
+    for name, why in left_out.items():
         yield (
-            f"{where}: {name!r} counts the nodes (every number once) and is left out; to take it: "
+            f"{where}: {name!r} {why} and is left out; to take it: "
             f"--features {quoted(name)} --features '*'"
         )
     if not found.label:

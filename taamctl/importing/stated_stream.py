@@ -11,7 +11,7 @@ from taamctl.core.types import PARTS, Array
 from taamctl.importing import node_ids
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, guess
 from taamctl.importing.tables import Table
-from taamctl.importing.words import MISSING, PART_WORDS, spelled
+from taamctl.importing.words import MISSING, NO_LABEL, PART_WORDS, spelled
 
 
 def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) -> dict[str, str]:
@@ -29,7 +29,7 @@ def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) ->
     pairs = zip(np.ravel(labels).tolist(), np.ravel(tasks).tolist(), strict=True)
     for row, (label, task) in enumerate(pairs):
         c, t = spelled(label), spelled(task)
-        if c.lower() in MISSING:
+        if c.lower() in NO_LABEL:
             continue
         if t.lower() in MISSING:
             raise TaamctlError(

@@ -22,6 +22,8 @@ PART_WORDS = {
 MISSING = frozenset(
     {"", "nan", "na", "n/a", "none", "null", "-1", "-1.0", "<na>", "?"}
 )  # what stands for no label, in lower case
+# the same, and words that stand for no label alone
+NO_LABEL = MISSING | {"unknown", "unlabelled", "unlabeled"}
 
 
 def exact(text: str) -> float | int:

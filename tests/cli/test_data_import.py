@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,12 @@ def test_the_file_on_stdout_and_every_change_on_stderr(here: Path) -> None:
     assert done.stderr.splitlines() == [
         "nodes.csv: id from 'id'; label from 'label'; time from 'when'; 2 columns of features",
         "nodes.csv: features: a, b",
+        "edges.csv: source from 'source'; target from 'target'",
         "features cast from int64 to float32",
         "1 duplicate edges dropped",
         "2 of 2 edges have no reverse: split.symmetrize decides whether they count both ways",
+        "both ends of 3 edges are ids of nodes",
+        "0.0 % of the edges lie inside a class; by chance 50.0 %",
         "3 nodes, 2 edges, 2 features, 2 classes",
         "next: taamctl data doctor shop",
     ]
@@ -179,3 +183,74 @@ def test_help_is_light_and_names_every_format(here: Path, support: Any) -> None:
     done = support.taamctl(here, "data", "import", "--help", env=support.environment(COLUMNS="200"))
     assert done.code == 0
     assert all(kind in done.out for kind in FORMATS)
+
+
+def _tables(folder: Path, seed: int) -> None:
+    """Write a graph whose every column has to be told from its cells."""
+    rng = np.random.default_rng(seed)
+    n = 60
+    names = {
+        "": list(range(n)),
+        "paper": rng.permutation(n).tolist(),
+        "label": [f"title {i}" for i in range(n)],
+        "category": rng.choice(["a b", "c", "unknown"], n, p=[0.5, 0.48, 0.02]).tolist(),
+        "x": rng.normal(size=n).round(3).tolist(),
+        "y": rng.normal(size=n).round(3).tolist(),
+        "train_mask": (np.arange(n) % 2).tolist(),
+        "test_mask": (1 - np.arange(n) % 2).tolist(),
+        **{c: rng.integers(0, 256, n).tolist() for c in "rgb"},
+        "my size": rng.integers(1, 5, n).tolist(),
+    }
+    order = rng.permutation(list(names)).tolist()
+    rows = zip(*(names[c] for c in order), strict=True)
+    lines = [",".join(order), *(",".join(map(str, row)) for row in rows)]
+    (folder / "nodes.csv").write_text("\n".join(lines) + "\n")
+    edges = [f"{u},{v}" for u, v in rng.integers(0, n, (200, 2))]
+    (folder / "edges.csv").write_text("\n".join(["from,to", *edges]) + "\n")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_printed_command_makes_the_same_graph_without_a_guess(here: Path, seed: int) -> None:
+    _tables(here, seed)
+    done = run("nodes.csv", "edges.csv", "--name", "shop")
+    assert done.exit_code == 0, done.output
+    printed = run("nodes.csv", "edges.csv", "--name", "again", "--print-command")
+    assert printed.exit_code == 0 and not Path("data/again.h5").exists()
+    words = shlex.split(printed.stdout)
+    assert words[:3] == ["taamctl", "data", "import"]
+    assert words[words.index("--id") + 1] == "paper"
+    assert words[words.index("--label") + 1] == "category"
+    assert words[words.index("--features") + 1].count("my size") == 1
+    assert run(*words[3:]).exit_code == 0
+    one, other = (_imported.read(Path(f"data/{name}.h5")) for name in ("shop", "again"))
+    assert (
+        one.feature_names
+        == other.feature_names
+        == tuple(words[words.index("--features") + 1].split(","))
+    )
+    assert one.class_names == other.class_names == ("a b", "c")
+    np.testing.assert_array_equal(one.labels, other.labels)
+    np.testing.assert_array_equal(one.features, other.features)
+    np.testing.assert_array_equal(one.adjacency.indices, other.adjacency.indices)
+    np.testing.assert_array_equal(one.given.node_id, other.given.node_id)
+    np.testing.assert_array_equal(one.given.part, other.given.part)
+    assert "as by chance" in done.stderr
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(here: Path) -> None:
+    dry = run("nodes.csv", "edges.csv", "--name", "shop", "--dry-run", "--verbose")
+    assert dry.exit_code == 0 and dry.stdout == "" and not Path("data").exists()
+    assert "feature: when" in dry.stderr and "nothing is written" in dry.stderr
+
+
+def test_edges_that_follow_the_classes_are_no_warning(here: Path) -> None:
+    rng = np.random.default_rng(0)
+    Path("nodes.csv").write_text(
+        "id,label,v\n" + "".join(f"{i},{'ab'[i % 2]},{rng.random()}\n" for i in range(40))
+    )
+    Path("edges.csv").write_text(
+        "source,target\n" + "".join(f"{i},{(i + 2) % 40}\n" for i in range(40))
+    )
+    done = run("nodes.csv", "edges.csv", "--name", "shop")
+    assert "100.0 % of the edges lie inside a class; by chance 50.0 %" in done.stderr
+    assert "as by chance" not in done.stderr

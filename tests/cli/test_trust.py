@@ -182,7 +182,9 @@ def test_a_leftover_class_alone_is_marked_too(tmp_path: Path, support: ModuleTyp
         support.taamctl(tmp_path, *RUN, "--set", "split.odd_class=singleton_task", "--json").out
     )
     assert row["one_class_tasks"] == [1]
-    dropped = support.taamctl(tmp_path, "data", "doctor", "own")
+    joined = support.taamctl(tmp_path, "data", "doctor", "own")
+    assert "left over" not in joined.out and "split.odd_class is merge_into_last" in joined.err
+    dropped = support.taamctl(tmp_path, "data", "doctor", "own", "--set", "split.odd_class=drop")
     assert (
         "set split.odd_class: merge_into_last" in dropped.out
         and "or singleton_task" not in dropped.out

@@ -360,7 +360,7 @@ def test_one_long_name_takes_no_room_for_all_others(tmp_path: Path) -> None:
     names[7] = "x" * 100_000
     tracemalloc.start()
     found = edge_ends.checked(names, len(names), "g")
-    source, target = edge_ends.by_name(names, names[::-1], found, "g", None)
+    source, target, _ = edge_ends.by_name(names, names[::-1], found, "g", None)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert source.tolist() == list(range(20_000)) == target.tolist()[::-1]
@@ -405,7 +405,7 @@ def test_features_are_named_and_those_like_ids_are_warned_of(tmp_path: Path) -> 
         )
     )
     assert (
-        "nodes.csv: features: account, x0, x1, w0, w1, w2, w3, w4, w5, w6, and 5 more"
+        "nodes.csv: features: account, x0, x1, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11"
         in graph.notes
     )
     assert any(

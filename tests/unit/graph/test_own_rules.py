@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from taamctl.core.errors import TaamctlError
 from taamctl.importing.assembly import assemble
+from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 
 
@@ -33,3 +36,31 @@ def test_named_tasks_arrive_in_natural_order() -> None:
         "b": 1,
         "c": 0,
     }
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("named", [True, False])
+def test_edges_to_nodes_that_are_not_there_are_refused_or_counted(seed: int, named: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n = 12
+    source, target = rng.integers(0, n + 8, (2, 60))
+    ids = np.array([f"n{i}" for i in range(n + 8)], object)
+    bad = (source >= n) | (target >= n)
+    given = dataclasses.replace(
+        raw(["a", "b"] * 6),
+        source=ids[source] if named else source,
+        target=ids[target] if named else target,
+        node_id=ids[:n] if named else None,
+    )
+    with pytest.raises(TaamctlError) as caught:
+        assemble("g", given)
+    assert "--bad-edges drop" in caught.value.hint
+    made = assemble("g", given, ImportOptions(bad_edges="drop"))
+    assert made.adjacency.nnz == len(set(zip(source[~bad], target[~bad], strict=True)))
+    assert any(f"{bad.sum()} of 60 edges left out, to " in note for note in made.notes)
+
+
+def test_where_every_edge_is_bad_none_is_dropped() -> None:
+    given = dataclasses.replace(raw(["a", "b", "c"]), source=np.array([7]), target=np.array([0]))
+    with pytest.raises(TaamctlError, match="1 edges name others"):
+        assemble("g", given, ImportOptions(bad_edges="drop"))

@@ -1,0 +1,79 @@
+"""Options on what is done where the files of a graph leave a doubt, and on what is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from typer import Option
+
+from taamctl.core.errors import TaamctlError
+
+PANEL = "Where the files leave a doubt"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is done where the files leave a doubt."""
+
+    unlabelled: Annotated[
+        list[str] | None,
+        Option(
+            "--unlabelled",
+            metavar="WORD",
+            help="A label that means none; given once or more, no other word does. "
+            "Default: -1, ?, NA, N/A, none, null, unknown, unlabelled, unlabeled.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    class_word: Annotated[
+        list[str] | None,
+        Option(
+            "--class-word",
+            metavar="WORD",
+            help="Such a word that is a class all the same.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    bad_edges: Annotated[
+        str,
+        Option(
+            "--bad-edges",
+            help="refuse edges to nodes that are not in the file, or drop them.",
+            rich_help_panel=PANEL,
+        ),
+    ] = "refuse"
+
+    def named(self) -> dict[str, object]:
+        """Return the fields of `ImportOptions`.
+
+        Raises:
+            TaamctlError: a value that is none of those there are.
+        """
+        if self.bad_edges not in ("refuse", "drop"):
+            raise TaamctlError(
+                f"--bad-edges {self.bad_edges}: neither refuse nor drop",
+                "drop leaves out edges to nodes that are not in the file, and says how many",
+            )
+        return {
+            "unlabelled": tuple(self.unlabelled or ()),
+            "class_word": tuple(self.class_word or ()),
+            "bad_edges": self.bad_edges,
+        }
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What is told, and whether anything is written."""
+
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Say how the files are read, and write nothing.")
+    ] = False
+    print_command: Annotated[
+        bool,
+        Option(
+            "--print-command",
+            help="Print the command that leaves nothing to guess instead of writing.",
+        ),
+    ] = False
+    verbose: Annotated[bool, Option("--verbose", help="Name every feature.")] = False

@@ -1,0 +1,97 @@
+"""Which words in a column of labels mean that a node has none: by option, else the usual ones,
+which are counted and said; a word that may be a class as well is asked about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from taamctl.core.errors import TaamctlError
+from taamctl.importing.node_ids import quoted
+from taamctl.importing.words import NO_LABEL, numbers_of
+
+# that can be a class's own name, such as N/A for North America
+DOUBTFUL = frozenset({"na", "n/a", "none", "null", "unknown"})
+MANY = 0.05  # share of nodes from which on such a word is asked about
+COMPARABLE = 2  # times the largest class: more nodes than that are no class among the others
+BLANK = frozenset({"", "nan", "<na>"})  # what an empty cell is read as
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the user says of such words.
+
+    Attributes:
+        unlabelled: all words that mean no label, beside an empty cell; empty: the usual ones.
+        classes: words that are classes, though they are usual ones.
+    """
+
+    unlabelled: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+def words_for_none(counts: Mapping[str, int], said: Said, where: str) -> set[str]:
+    """Return those of the different labels that mean none, as they are spelled.
+
+    Args:
+        counts: label -> nodes that have it.
+
+    Raises:
+        TaamctlError: a word that may be a class, on many nodes; or a word of the user's that no
+            node has.
+    """
+    _require_there(counts, said, where)
+    if said.unlabelled:
+        return {word for word in counts if word.lower() in BLANK or word in said.unlabelled}
+    taken = {w for w in counts if w.lower() in NO_LABEL and w not in said.classes}
+    _ask(counts, taken, where)
+    return taken
+
+
+def _require_there(counts: Mapping[str, int], said: Said, where: str) -> None:
+    stated = {"unlabelled": said.unlabelled, "class-word": said.classes}
+    for option, words in stated.items():
+        for word in words:
+            if word not in counts:
+                some = ", ".join(list(counts)[:10])
+                raise TaamctlError(
+                    f"{where}: --{option} {quoted(word)}: no node has that label",
+                    f"words count as they are spelled; there are: {some}",
+                )
+
+
+def _ask(counts: Mapping[str, int], taken: set[str], where: str) -> None:
+    """Ask about a word that is as frequent as a class, where classes are words too."""
+    classes = {word: count for word, count in counts.items() if word not in taken}
+    if not classes or numbers_of(list(classes)) is not None:
+        return
+    nodes, largest = sum(counts.values()), max(classes.values())
+    for word in sorted(taken):
+        count = counts[word]
+        doubtful = word.lower() in DOUBTFUL and MANY * nodes < count <= COMPARABLE * largest
+        if doubtful:
+            raise TaamctlError(
+                f"{where}: {count:,} of {nodes:,} nodes have the label {word!r}, which can mean no "
+                "label, or be a class",
+                f"say which: --unlabelled {quoted(word)}, or --class-word {quoted(word)}",
+            )
+
+
+def counted(text: Sequence[str]) -> dict[str, int]:
+    """Return label -> nodes that have it."""
+    return dict(Counter(text))
+
+
+def notes(counts: Mapping[str, int], taken: set[str]) -> Iterator[str]:
+    """Say how many nodes have no label, and by which words."""
+    missing = sum(counts[word] for word in taken)
+    if not missing:
+        return
+    words = {word for word in taken if word.lower() not in BLANK}
+    spelt = ", ".join(f"{counts[word]:,} {word!r}" for word in sorted(words))
+    blank = missing - sum(counts[word] for word in words)
+    if spelt and blank:
+        spelt += f", {blank:,} empty"
+    yield f"{missing:,} nodes have no label" + (f": {spelt}" if spelt else "")

@@ -1,0 +1,33 @@
+"""No class of one's own graph is left out unasked; published data sets keep what was published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taamctl.cli import this_folder
+from taamctl.core import registry
+
+
+def chosen(datasets: list[str], odd_class: str = "drop", overrides: tuple[str, ...] = ()) -> object:
+    tree: dict[str, Any] = {
+        "run": {"datasets": datasets},
+        "split": {"odd_class": odd_class, "seed": 42},
+    }
+    this_folder.join_odd_classes(tree, overrides, quiet=True)
+    assert tree["split"]["seed"] == 42
+    return tree["split"]["odd_class"]
+
+
+def test_the_last_odd_class_of_own_graphs_joins_the_last_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = {"shop": Path("data/shop.h5"), "fair": Path("data/fair.h5")}
+    monkeypatch.setattr(registry, "imported", lambda package: own)
+    assert chosen(["shop"]) == chosen(["fair", "shop"]) == "merge_into_last"
+    assert chosen(["photo"]) == chosen(["photo", "shop"]) == chosen([]) == "drop"
+    assert chosen(["shop"], overrides=("split.odd_class=drop",)) == "drop"
+    assert chosen(["shop"], overrides=("split.seed=42",)) == "merge_into_last"
+    assert chosen(["shop"], "singleton_task") == "singleton_task"
