@@ -71,11 +71,13 @@ def import_graph(
         _require_free(path, overwrite)
     chosen = ImportOptions(**options)
     kind = kind or importers.guess_format(sources)
+    tables = {"tasks": tasks, "split": split}
+    given = {name: str(table) for name, table in tables.items() if table is not None}
     further = {"name": name, "format": kind, "into": str(into), "directed": directed}
-    further |= {"tasks": str(tasks or ""), "split": str(split or ""), **(about or {})}
+    further |= {**given, **(about or {})}
     files = [str(path) for path in sources]
     try:
-        raw = importers.read_raw(sources, chosen, kind=kind, tasks=tasks, split=split)
+        raw = importers.read_raw(sources, chosen, kind=kind, **tables)
         graph = assemble(name, raw, chosen)
     except Unclear as question:
         call = command_line.command(files, chosen, {**further, "force": overwrite})
@@ -83,8 +85,7 @@ def import_graph(
     made = Imported(path, graph, command_line.command(files, raw.taken or chosen, further))
     if not write:
         return made
-    tables = [table for table in (tasks, split) if table is not None]
-    source = _source(kind, [*_all_files(sources), *tables], chosen, about or {})
+    source = _source(kind, [*_all_files(sources), *map(Path, given.values())], chosen, about or {})
     with writing(path, wait=True, tell=lambda line: None):
         sweep(path)  # what a killed import left
         _imported.write(path, graph, source, directed)

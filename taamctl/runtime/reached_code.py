@@ -147,7 +147,8 @@ class _Walk:
                 self._reach(target, source_text.read(self.file(target.module), target.module))
             else:
                 library = LIBRARIES.get(target.module.partition(".")[0])
-                self.libraries |= {library} if library else set()
+                if library:
+                    self.libraries.add(library)
 
     def _reach(self, target: Target, source: Source) -> None:
         """Add a symbol of a module of ours, and use what it names."""

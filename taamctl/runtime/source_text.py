@@ -171,8 +171,9 @@ def _names(node: ast.AST) -> set[str]:
         return {node.id}
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return {f"{node.value.id}.{node.attr}"}
-    module = _imported_by_text(node)
-    return {f"{BY_TEXT}{module}"} if module else set()
+    if module := _imported_by_text(node):
+        return {f"{BY_TEXT}{module}"}
+    return set()
 
 
 def _fields(node: ast.AST) -> Iterable[tuple[str, object]]:
@@ -200,13 +201,17 @@ def _only_said(node: ast.AST) -> ast.expr | None:
     if not isinstance(node, ast.Call):
         return None
     name = _last_name(node.func)
-    return node.func if name in SAYS or name.endswith(SAID) else None
+    if name in SAYS or name.endswith(SAID):
+        return node.func
+    return None
 
 
 def _last_name(called: ast.expr) -> str:
     if isinstance(called, ast.Name):
         return called.id
-    return called.attr if isinstance(called, ast.Attribute) else ""
+    if isinstance(called, ast.Attribute):
+        return called.attr
+    return ""
 
 
 def _imported_by_text(node: ast.AST) -> str:

@@ -253,7 +253,8 @@ def test_what_the_graph_states_is_said_and_stands_in_the_account(here: Path) -> 
 
 def test_doctor_reports_as_json_and_as_text(here: Path) -> None:
     _imported.write(SHOP, graph(sizes=(30, 30, 30, 30, 30, 1)), {})
-    done = invoke("data", "doctor", "shop", "--json")
+    drop = ("--set", "split.odd_class=drop")
+    done = invoke("data", "doctor", "shop", *drop, "--json")
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)
     assert (report["dataset"], report["from"], report["nodes"], report["ok"]) == (
@@ -269,9 +270,11 @@ def test_doctor_reports_as_json_and_as_text(here: Path) -> None:
     assert [c["stage"] for c in report["estimates"]] == ["split", "precompute", "train", "infer"]
     assert [f["level"] for f in report["findings"]][:2] == ["warning", "warning"]
     assert not Path("outputs").exists()
-    text = invoke("data", "doctor", "shop").stdout
+    text = invoke("data", "doctor", "shop", *drop).stdout
     assert "kind 5 (1)" in text and "set split.odd_class: merge_into_last" in text
     assert text.endswith("nothing stops a run\n")
+    unasked = json.loads(invoke("data", "doctor", "shop", "--json").stdout)
+    assert unasked["stream"]["tasks"][-1]["classes"] == ["kind 2", "kind 3", "kind 4"]
 
 
 @pytest.mark.parametrize(

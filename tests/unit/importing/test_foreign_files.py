@@ -42,6 +42,7 @@ def tarred() -> bytes:
         (zipped("xl/workbook.xml"), "a spreadsheet", "as CSV"),
         (pickle.dumps([1]), "a Python pickle, which is not read", "np.savez"),
     ],
+    ids=["page", "pointer", "bzip2", "hdf5", "tar", "zip", "spreadsheet", "pickle"],
 )
 @pytest.mark.parametrize("name", ["g", "g.csv", "g.npz", "g.graphml"])
 def test_what_holds_no_graph_is_named(
