@@ -70,7 +70,7 @@ def import_graph(
     if write:
         _require_free(path, overwrite)
     chosen = ImportOptions(**options)
-    kind = kind or importers.guess_format(sources)
+    stated, kind = kind, kind or importers.guess_format(sources)
     tables = {"tasks": tasks, "split": split}
     given = {name: str(table) for name, table in tables.items() if table is not None}
     further = {"name": name, "format": kind, "into": str(into), "directed": directed}
@@ -80,7 +80,9 @@ def import_graph(
         raw = importers.read_raw(sources, chosen, kind=kind, **tables)
         graph = assemble(name, raw, chosen)
     except Unclear as question:
-        call = command_line.command(files, chosen, {**further, "force": overwrite})
+        call = command_line.command(
+            files, chosen, {**further, "format": stated, "force": overwrite}
+        )
         raise with_commands(question, call) from question
     made = Imported(path, graph, command_line.command(files, raw.taken or chosen, further))
     if not write:
