@@ -10,7 +10,7 @@ from taamctl.learning.contract.method import Method
 from taamctl.learning.contract.method_plugin import method_class
 from taamctl.learning.routing.queries import infer_part
 from taamctl.learning.routing.task_id import profiles
-from taamctl.params.sections import recorded
+from taamctl.params.recorded_params import recorded
 from taamctl.params.train_params import InferParams, TrainParams
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute

@@ -27,7 +27,7 @@ def run(
     """Propagate the features of one split data set, named or given.
 
     Args:
-        begun: begins the propagation and yields the groups, in the place of `groups.begun`.
+        begun: begins the propagation and yields the groups, in the place of `all_groups.begun`.
         ready: called first where there is something to do; may refuse. What it returns goes into
             the sidecar, as it is in the end.
     """

@@ -72,6 +72,6 @@ def _states(path: Path) -> Iterator[FileState]:
     elif path.is_dir():
         yield from check_files.below(path)
     elif path.is_file():
-        yield check_files.alone(path)
+        yield check_files.one(path)
     else:
         raise TaamctlError(f"no file or folder {path}", "name what is to be read")

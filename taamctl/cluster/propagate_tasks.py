@@ -90,7 +90,7 @@ class _Sent:
     def begun(
         self, work: Work, folder: Path, progress: Progress, tick: Callable[[], None]
     ) -> Iterator[tuple[str, Iterator[GroupEntries]]]:
-        """Do on the workers what `groups.begun` does here, and yield the same."""
+        """Do on the workers what `all_groups.begun` does here, and yield the same."""
         rows, f = int(work.parts.offset[-1]), work.raw.shape[1]
         width = max(LEAST, min(BLOCK, -(-f // max(1, self._workers))))
         cuts = [(low, min(f, low + width)) for low in range(0, f, width)]

@@ -89,6 +89,7 @@ def import_graph(
         return made
     source = _source(kind, [*_all_files(sources), *map(Path, given.values())], chosen, about or {})
     with writing(path, wait=True, tell=lambda line: None):
+        _require_free(path, overwrite)  # another import may have written it meanwhile
         sweep(path)  # what a killed import left
         _imported.write(path, graph, source, directed)
     return made

@@ -17,6 +17,8 @@ Tree = dict[str, Plain]  # a parameter file, as read
 PACKAGED = Path(__file__).resolve().parent.parent / "params.yaml"
 LARGEST = 100_000  # values in a parameter file
 MOST_SAID = 300  # characters of what the parser says
+# What a tag that does not fit (`!!int x`) raises: the parser does not catch it itself.
+UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 SET_HINT = "write it as section.key=value"
 
 
@@ -75,10 +77,7 @@ def _value_of(text: str) -> object:
 
     try:
         value: object = yaml.load(text, Loader=_strict_loader())
-    # What a tag does not fit (`!!int x`) the parser does not catch itself.
-    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError) as error:
-        raise NotYaml(" ".join(str(error).split())[:MOST_SAID]) from None
-    except (ValueError, TypeError, RecursionError) as error:
+    except (yaml.YAMLError, *UNFIT) as error:
         raise NotYaml(" ".join(str(error).split())[:MOST_SAID]) from None
     if _size(value, {}) > LARGEST:
         raise NotYaml(f"its aliases stand for more than {LARGEST:,} values")

@@ -10,8 +10,10 @@ import dataclasses
 import logging
 import typing
 from collections.abc import Mapping
-from typing import TypeVar
+from pathlib import Path
+from typing import TypeVar, overload
 
+from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.params import binding
 
@@ -57,6 +59,33 @@ def bind(
     if cls is None:
         return None
     return binding.bind(cls, known(cls, completed(cls, values)), where, faults)
+
+
+@overload
+def recorded(cls: type[P], values: object, path: Path, made_by: str) -> P: ...
+
+
+@overload
+def recorded(cls: type[P] | None, values: object, path: Path, made_by: str) -> P | None: ...
+
+
+def recorded(cls: type[P] | None, values: object, path: Path, made_by: str) -> P | None:
+    """Return the parameters that an artefact records of its making; None where the class is None.
+
+    One that the artefact lacks means what it meant then; one too many is told and left aside.
+
+    Raises:
+        TaamctlError: one is missing of which it is not known what it meant, or has an impossible
+            value.
+    """
+    faults: list[str] = []
+    made = bind(cls, values, "recorded", str(path), faults)
+    if faults:
+        raise TaamctlError(
+            f"{path} was made by another version, with other parameters: {faults[0]}",
+            f"make it again with: {made_by}",
+        )
+    return made
 
 
 def completed(cls: type[object], values: Values) -> dict[str, Plain]:

@@ -8,11 +8,9 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TypeVar, overload
+from typing import TypeVar
 
 from taamctl.core import registry
-from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.params import recorded_params
 from taamctl.params.binding import bind, raise_faults, unknown
@@ -138,33 +136,6 @@ def _bind_plugin(cls: type[P] | None, values: object, where: str, faults: list[s
     none = ("none: this plug-in has no parameters",)
     faults.extend(unknown(str(key), f"{where}.", none) for key in values)
     return None
-
-
-@overload
-def recorded(cls: type[P], values: object, path: Path, made_by: str) -> P: ...
-
-
-@overload
-def recorded(cls: type[P] | None, values: object, path: Path, made_by: str) -> P | None: ...
-
-
-def recorded(cls: type[P] | None, values: object, path: Path, made_by: str) -> P | None:
-    """Return the parameters that an artefact records of its making; None where the class is None.
-
-    One that the artefact lacks means what it meant then; one too many is told and left aside.
-
-    Raises:
-        TaamctlError: one is missing of which it is not known what it meant, or has an impossible
-            value.
-    """
-    faults: list[str] = []
-    made = recorded_params.bind(cls, values, "recorded", str(path), faults)
-    if faults:
-        raise TaamctlError(
-            f"{path} was made by another version, with other parameters: {faults[0]}",
-            f"make it again with: {made_by}",
-        )
-    return made
 
 
 def _load_class(target: str) -> type[object]:

@@ -7,6 +7,7 @@ another question: `taamctl status` answers it.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from taamctl.runtime.stage_table import TABLE
 from taamctl.store.artefacts import Artefact
 
 SIDECAR = ".provenance.json"
+AGAIN = "the command that made it"
+REMOVE = "remove it, and run the command that made what lies beside it"
 State = Literal["ok", "missing", "damaged", "foreign", "unrecorded"]
 
 
@@ -52,7 +55,7 @@ def below(folder: Path) -> Iterator[FileState]:
         main = sidecar.with_name(sidecar.name.removesuffix(SIDECAR))
         record = provenance.recorded(main)
         if record is None:
-            yield FileState(str(sidecar), "damaged", _mend(main, {}))
+            yield FileState(str(sidecar), "damaged", REMOVE)
             continue
         for name in sorted(record["outputs"]):
             file = main.with_name(name)
@@ -60,10 +63,27 @@ def below(folder: Path) -> Iterator[FileState]:
             yield _state(file, record)
     for file in sorted(folder.rglob("*.h5")):
         if file not in recorded and not file.name.startswith("."):
-            yield alone(file)
+            yield _alone(file)
 
 
-def alone(file: Path) -> FileState:
+def one(file: Path) -> FileState:
+    """Return the state of a single file, by the record beside it or by its own checksums.
+
+    Raises:
+        TaamctlError: there is neither.
+    """
+    for sidecar in sorted(file.parent.glob(f"*{SIDECAR}")):
+        record = provenance.recorded(sidecar.with_name(sidecar.name.removesuffix(SIDECAR)))
+        if record is not None and file.name in record["outputs"]:
+            return _state(file, record)
+    if file.suffix != ".h5":
+        raise TaamctlError(
+            f"nothing beside {file} says what it should be", "name an artefact or its folder"
+        )
+    return _alone(file)
+
+
+def _alone(file: Path) -> FileState:
     """Return the state of an HDF5 file by its own checksums, array by array."""
     try:
         with Artefact(file) as artefact:
@@ -71,38 +91,41 @@ def alone(file: Path) -> FileState:
                 artefact.verify(path)
             own_graph = artefact.kind == "graph"
     except TaamctlError:
-        return FileState(str(file), "damaged", _mend(file, {}))
+        return FileState(str(file), "damaged", AGAIN)
     return FileState(str(file), "ok" if own_graph else "unrecorded")
 
 
 def _state(file: Path, record: Plain) -> FileState:
-    mend = _mend(file, record)
     if not file.is_file():
-        return FileState(str(file), "missing", mend)
+        return FileState(str(file), "missing", _mend(file, record))
     if provenance.sha256(file) != record["outputs"][file.name].get("sha256"):
-        return FileState(str(file), "damaged", mend)
+        return FileState(str(file), "damaged", _mend(file, record))
     place = input_gate.label_of(file)
     if place and place != record.get("label"):
-        return FileState(str(file), "foreign", mend)
+        return FileState(str(file), "foreign", _mend(file, record))
     return FileState(str(file), "ok")
 
 
 def _mend(file: Path, record: Plain) -> str:
-    """Return the command that makes a file of a stage again, by its place and its record."""
+    """Return the command that makes a file of a stage again, by its place."""
     stage = str(record.get("stage", ""))
-    for whole in ("compare", "reproduce"):  # trees with settings of their own
-        if whole in file.parts:
-            return f"taamctl {whole}"
+    words = input_gate.label_of(file).split("/")
     if stage == "report":
-        return "taamctl report"
-    if stage not in TABLE:
-        return "taamctl data import ... --force" if file.parent.name == "data" else "taamctl run"
+        return f"taamctl report{_outputs(file, 2)}"
+    if stage not in TABLE or not words[0]:
+        return AGAIN
     verb = "eval --lens" if stage == "lens" else stage
-    words = (input_gate.label_of(file) or str(record.get("label", ""))).split("/")
-    options = [f"--dataset {words[0]}"]
+    options = f" --dataset {words[0]}"
     if len(words) == 3:
-        options += [f"--method {words[1]}", f"--seed {words[2].removeprefix('seed-')}"]
-    root = file.parents[len(words) + 1]
-    if root != OUTPUTS:
-        options.append(f"--outputs {root}")
-    return f"taamctl {verb} {' '.join(options)}"
+        options += f" --method {words[1]} --seed {words[2].removeprefix('seed-')}"
+    return f"taamctl {verb}{options}{_outputs(file, len(words) + 2)}"
+
+
+def _outputs(file: Path, above: int) -> str:
+    """Return the option that names the outputs folder so many folders above a file, where that is
+    not the usual one.
+    """
+    root = file.absolute().parents[above - 1]
+    if root == OUTPUTS.absolute():
+        return ""
+    return f" --outputs {shlex.quote(str(root))}"

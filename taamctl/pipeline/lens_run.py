@@ -26,8 +26,8 @@ from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.learning.contract.method import Method
 from taamctl.learning.routing import query_units, routing_lens, task_id
 from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.params.recorded_params import recorded
 from taamctl.params.run_params import RunParams
-from taamctl.params.sections import recorded
 from taamctl.params.train_params import InferParams, LensParams
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute

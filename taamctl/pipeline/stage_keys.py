@@ -9,11 +9,13 @@ import hashlib
 import json
 from pathlib import Path
 
+from taamctl.core import subnormals
 from taamctl.core.data_set import data_set
 from taamctl.core.plain_values import Plain
 from taamctl.params.params_file import PACKAGED
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
+from taamctl.params.train_params import TrainParams
 from taamctl.report import collect
 from taamctl.runtime import provenance
 from taamctl.runtime.artefact_key import NOTHING, source_key
@@ -23,6 +25,7 @@ from taamctl.runtime.stage_table import STAGES, TABLE
 from taamctl.store import atomic_files
 
 FILE = ".keys.json"  # hidden: it is no artefact
+FLUSHING = ("split", "precompute", "train", "infer")  # subnormal numbers count as zero in them
 DIGITS = 16  # of a digest: a person compares it
 
 
@@ -61,13 +64,28 @@ def _summary(context: Context, stage: str, plugin: str = "") -> dict[str, str]:
     if stage == "precompute":
         unused = context.params.section(PrecomputeParams).unused_libraries
     outputs = (context.layout.root / stage,)  # of a job that is only asked for its code
-    job = Job(stage, plugin, None, (), outputs, plugin, raw=raw, unused=unused)
+    flushes = stage in FLUSHING
+    job = Job(stage, plugin, None, (), outputs, plugin, raw=raw, flushes=flushes, unused=unused)
     key = source_key(job, record)
     libraries = ", ".join(f"{name} {version}" for name, version in key["libraries"].items())
     found = {"code": _digest(key["code"]), "libraries": libraries}
     if raw:
         found["raw"] = _digest(key["raw"])
+    if flushes:
+        found["subnormals"] = subnormals.RULE
+    if stage == "train":
+        found["device"] = _device(context)
     return found
+
+
+def _device(context: Context) -> str:
+    """Return the device that training would use; `auto` is asked for where there may be a GPU."""
+    wanted = context.params.section(TrainParams).device
+    if wanted != "auto":
+        return wanted
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _digest(value: Plain) -> str:

@@ -18,6 +18,7 @@ from taamctl.store import atomic_files
 Key = dict[str, Plain]
 Record = Mapping[str, Plain]  # what a sidecar holds
 NOTHING: Record = {}
+ABSENT = "(not there)"
 SHOWN = 3  # modules named in one reason
 
 
@@ -30,19 +31,16 @@ def key_of(context: Context, job: Job) -> Key:
     for path, _ in job.inputs:
         known = (provenance.recorded(path) or NOTHING).get("outputs", {}).get(path.name)
         inputs[context.layout.name(path)] = provenance.artefact_digest(path, known)
-    key = {
+    return {
         "params": atomic_files.strict(canonical(job.params)),
         "inputs": inputs,
         **source_key(job, record),
     }
-    if job.flushes:
-        key["subnormals"] = subnormals.RULE
-    return key
 
 
 def source_key(job: Job, record: Record = NOTHING) -> Key:
-    """Return the part of a key that no parameter and no other stage decides: code, libraries, raw
-    data.
+    """Return the part of a key that no other stage decides: code, libraries, raw data, and the rule
+    for subnormal numbers. Of the parameters only `precompute.backend` matters.
 
     Args:
         record: of the artefact that is there; it saves reading what has not changed.
@@ -54,6 +52,7 @@ def source_key(job: Job, record: Record = NOTHING) -> Key:
         "raw": {path.name: provenance.digest_of(path, stamps.get(str(path))) for path in job.raw},
         "code": code,
         "libraries": reached_code.versions(used),
+        **({"subnormals": subnormals.RULE} if job.flushes else {}),
     }
 
 
@@ -83,17 +82,19 @@ def reasons(record: Record, key: Key) -> list[str]:
     """Say in what a recorded key differs from the present one, each as old -> new."""
     old = record["key"]
     found = list(_changes("", old.get("params"), key["params"]))
-    for name, digest in key["inputs"].items():
-        if old.get("inputs", {}).get(name) != digest:
-            found.append(f"{name} is another file")
-    for name, digest in key["raw"].items():
-        if old.get("raw", {}).get(name) != digest:
-            found.append(f"raw file {name} is another")
+    found += [f"{name} is another file" for name in _differing(old.get("inputs"), key["inputs"])]
+    found += [f"raw file {name} is another" for name in _differing(old.get("raw"), key["raw"])]
     found += _code_changes(old.get("code"), key["code"])
     found += _changes("", old.get("libraries", {}), key["libraries"])
     if old.get("subnormals") != key.get("subnormals"):
         found.append(f"subnormal numbers {old.get('subnormals')} -> {key.get('subnormals')}")
-    return found
+    return found or ["its key is another"]
+
+
+def _differing(old: Plain, new: Mapping[str, str]) -> list[str]:
+    """Return the names whose values differ, or that stand on one side only, sorted."""
+    before = old if isinstance(old, Mapping) else {}
+    return [name for name in sorted({*before, *new}) if before.get(name) != new.get(name)]
 
 
 def _changes(where: str, old: Plain, new: Plain) -> Iterator[str]:
@@ -101,7 +102,7 @@ def _changes(where: str, old: Plain, new: Plain) -> Iterator[str]:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for name in [*new, *(name for name in old if name not in new)]:
             inner = f"{where}.{name}" if where else str(name)
-            yield from _changes(inner, old.get(name, "none"), new.get(name, "none"))
+            yield from _changes(inner, old.get(name, ABSENT), new.get(name, ABSENT))
     elif old != new:
         yield f"{where} {old} -> {new}"
 
@@ -109,7 +110,7 @@ def _changes(where: str, old: Plain, new: Plain) -> Iterator[str]:
 def _code_changes(old: Plain, new: Mapping[str, str]) -> list[str]:
     if not isinstance(old, Mapping):
         return ["code: made by a version that recorded it otherwise"]
-    changed = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
+    changed = _differing(old, new)
     if not changed:
         return []
     more = f" and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""

@@ -55,12 +55,16 @@ def _made_or_reused(
     with writing(main, wait=context.wait, tell=context.tell):
         for output in job.outputs:
             atomic_files.sweep(output)
+        input_gate.require(context, job)  # once more: it may have waited for another writer
         key = key_of(context, job)
         there = _reusable(context, job, key) or _found_elsewhere(context, job, key)
         if there is not None:
             done()  # a run that was stopped between its sidecar and this left it undone
             return there
+        code = code_of(job)
+        input_gate.require_same_code(context, code.paths)
         record = _computed(job, key, compute)
+        input_gate.require_same_code(context, code.paths)
         input_gate.require_unchanged(context, job, key)
         atomic_files.write_json(provenance.sidecar_of(main), record)
         done()

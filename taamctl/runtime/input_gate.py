@@ -4,6 +4,7 @@ it is of this place, and no other command has changed it since this one made it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
@@ -46,6 +47,15 @@ def require_unchanged(context: Context, job: Job, key: Plain) -> None:
             )
 
 
+def require_same_code(context: Context, files: Iterable[Path]) -> None:
+    """Refuse code that was edited since this command began: what runs may be neither version."""
+    for file in files:
+        if file.stat().st_mtime > context.began:
+            raise TaamctlError(
+                f"{file} was edited while this command ran", "run the same command again"
+            )
+
+
 def note_outputs(context: Context, outputs: tuple[Path, ...], record: Plain) -> None:
     """Remember what this command has made or reused, for `require`."""
     for output in outputs:
@@ -79,7 +89,7 @@ def _digest(path: Path) -> str:
 
 def label_of(path: Path) -> str:
     """Return what an artefact at this place is about; empty where the place says nothing."""
-    folders = path.parent.parts
+    folders = path.absolute().parent.parts
     if folders and folders[-1].startswith("seed-"):
         return "/".join(folders[-3:])
     return folders[-1] if path.name in ("split.h5", "features.h5") and folders else ""

@@ -4,6 +4,7 @@ and what became of it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ class Context:
         tell: receives one line for people.
         max_memory: bytes that the whole process should keep to, where a stage can; None: no limit.
             No byte of an artefact depends on it.
+        began: when the command began, in seconds since 1970: code edited since is not what runs.
         made: file -> sha256 of what this command has made or reused so far.
     """
 
@@ -41,6 +43,7 @@ class Context:
     progress: Progress = SILENT
     tell: Callable[[str], None] = field(default=lambda line: None)
     max_memory: int | None = None
+    began: float = field(default_factory=time.time)
     made: dict[Path, str] = field(default_factory=dict)
 
     def asked(self, section: str) -> Plain:

@@ -14,15 +14,15 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from taamctl.core import registry
 from taamctl.runtime import source_text
 from taamctl.runtime.provenance import LIBRARIES, installed, sha256
-from taamctl.runtime.source_text import Definition, Source, Target
+from taamctl.runtime.source_text import EVERYTHING, Definition, Source, Target
 
 OURS = "taamctl"
-EVERYTHING = "*"  # all definitions of a module
 FILE_NAME = re.compile(r"[\w-]+(\.[a-z0-9]+)+")
 # What these do reaches no byte of an artefact. They decide when a stage runs, wait for a file, show
 # progress, find a plug-in, or turn text into the parameters, which are in the key by their values.
@@ -52,12 +52,14 @@ class Reached:
         symbols: module -> what is reached of it.
         libraries: the distributions that are used, sorted.
         files: module -> sha256 of its file: while no file changes, nothing of this does.
+        paths: the files themselves.
     """
 
     code: dict[str, str]
     symbols: dict[str, frozenset[str]]
     libraries: tuple[str, ...]
     files: dict[str, str]
+    paths: tuple[Path, ...]
 
 
 @cache
@@ -86,11 +88,12 @@ def reached(modules: tuple[str, ...], plugins: tuple[tuple[str, str], ...] = ())
             for definition in symbols[symbol]:
                 digest.update(definition.digest.encode())
         code[module] = digest.hexdigest()
-    files = {module: sha256(walk.file(module)) for module in code}
+    files = {module: walk.source(module).sha256 for module in code}
     code |= {name: sha256(path) for name, path in sorted(walk.data.items())}
     files |= {name: code[name] for name in walk.data}
     names = {module: frozenset(found) for module, found in walk.symbols.items()}
-    return Reached(code, names, tuple(sorted(walk.libraries)), files)
+    paths = tuple(walk.file(module) for module in walk.symbols)
+    return Reached(code, names, tuple(sorted(walk.libraries)), files, paths)
 
 
 def unchanged(files: Mapping[str, str]) -> bool:
@@ -131,6 +134,10 @@ class _Walk:
         """Return the file of a module that is walked."""
         return self.outside.get(module) or _file_of(module) or Path()
 
+    def source(self, module: str) -> Source:
+        """Return what a module that is walked says."""
+        return source_text.read(self.file(module), module)
+
     def use(self, target: Target) -> None:
         """Note that a symbol, or a whole module, is used."""
         if target not in self._seen:
@@ -141,10 +148,10 @@ class _Walk:
         """Go on until nothing new is named."""
         while self._todo:
             target = self._todo.pop()
-            if target.module.startswith(NOT_IN_THE_BYTES):
+            if is_machinery(target.module):
                 continue
             if target.module in self.outside or _file_of(target.module) is not None:
-                self._reach(target, source_text.read(self.file(target.module), target.module))
+                self._reach(target, self.source(target.module))
             else:
                 library = LIBRARIES.get(target.module.partition(".")[0])
                 if library:
@@ -177,6 +184,9 @@ class _Walk:
                     self.use(Target(module, first))
                 if first in source.imports:
                     self._imported(source, first, attribute or EVERYTHING)
+                    if module in self.outside:  # any library may matter to another package
+                        tops = {t.module.partition(".")[0] for t in source.imports[first]}
+                        self.libraries |= {name for top in tops for name in _distributions(top)}
             for text in definition.texts:
                 self._beside(module, text)
 
@@ -184,7 +194,9 @@ class _Walk:
         """Use what an imported name stands for: a symbol, or an attribute of a module."""
         for target in source.imports[name]:
             inner = f"{target.module}.{target.symbol}"
-            if not target.symbol:
+            if target.symbol == EVERYTHING:
+                self.use(target)
+            elif not target.symbol:
                 self.use(Target(target.module, attribute))
             elif inner in self.outside or _file_of(inner) is not None:
                 self.use(Target(inner, attribute))
@@ -215,6 +227,23 @@ def _plugin_files(package: str, name: str) -> dict[str, Path]:
         ".".join(name).removesuffix(".__init__"): file
         for name, file in zip(names, files, strict=True)
     }
+
+
+def is_machinery(module: str) -> bool:
+    """Tell whether what a module does reaches no byte of an artefact."""
+    return any(module == name or module.startswith(f"{name}.") for name in NOT_IN_THE_BYTES)
+
+
+def _distributions(top: str) -> list[str]:
+    """Return the distributions that a top-level module is of; none of Python's own and of ours."""
+    if top in sys.stdlib_module_names or top == OURS:
+        return []
+    return _all_distributions().get(top, [])
+
+
+@cache
+def _all_distributions() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()
 
 
 def _is_ours(file: Path) -> bool:

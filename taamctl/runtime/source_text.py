@@ -19,6 +19,8 @@ SAID = ("Error", "Warning", "Exit")  # so end the names of classes whose argumen
 NO_CODE = (ast.Import, ast.ImportFrom, ast.expr_context)  # imports count by what is used of them
 BY_TEXT = "import "  # before the name of a module that is imported by its name as a text
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+ASSIGNMENTS = (ast.Assign, ast.AnnAssign)
+EVERYTHING = "*"  # all definitions of a module
 NOT_RUN = {"returns", "annotation", "type_comment", "type_params"}  # fields of a function
 
 
@@ -40,7 +42,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Target:
-    """What an imported name stands for: a module, or a `symbol` of it."""
+    """What an imported name stands for: a module, a `symbol` of it, or `EVERYTHING` in it."""
 
     module: str
     symbol: str = ""
@@ -54,33 +56,34 @@ class Source:
         definitions: name -> what defines it; more than one where branches do.
         imports: local name -> what it stands for, imports inside functions included.
         effects: what runs when the module is imported and defines nothing.
+        sha256: of the file, as it was read.
     """
 
     definitions: Mapping[str, tuple[Definition, ...]]
     imports: Mapping[str, tuple[Target, ...]]
     effects: tuple[Definition, ...]
+    sha256: str
 
 
 @cache
 def read(file: Path, module: str) -> Source:
     """Return the source of `module`, which lies in `file`."""
-    tree = ast.parse(file.read_bytes(), str(file))
+    content = file.read_bytes()
+    tree = ast.parse(content, str(file))
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    imports = _imports(tree, package)
     definitions: dict[str, tuple[Definition, ...]] = {}
     effects: list[Definition] = []
     for statement in _without_docstring(tree.body):
         if isinstance(statement, (ast.Import, ast.ImportFrom)) or _for_type_checkers(statement):
             continue
-        made = _definition(statement)
+        made = _definition(statement, imports)
         defined = tuple(_defined(statement))
         for name in defined:
             definitions[name] = (*definitions.get(name, ()), made)
         if not defined or not isinstance(statement, (*FUNCTIONS, ast.ClassDef, *ASSIGNMENTS)):
             effects.append(made)
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    return Source(definitions, _imports(tree, package), tuple(effects))
-
-
-ASSIGNMENTS = (ast.Assign, ast.AnnAssign)
+    return Source(definitions, imports, tuple(effects), hashlib.sha256(content).hexdigest())
 
 
 def _defined(statement: ast.stmt) -> Iterable[str]:
@@ -112,8 +115,11 @@ def _imported(node: ast.AST, package: str) -> Iterable[tuple[str, Target]]:
     """Yield what an import statement binds: local name and what it stands for."""
     if isinstance(node, ast.Import):
         for alias in node.names:
-            # `import a.b` binds `a` and reaches all of `a.b`
-            yield alias.asname or alias.name.partition(".")[0], Target(alias.name)
+            first = alias.name.partition(".")[0]
+            if alias.asname or first == alias.name:
+                yield alias.asname or first, Target(alias.name)
+            else:  # `import a.b` binds `a`: what is used of `a.b` is not followed
+                yield first, Target(alias.name, EVERYTHING)
     elif isinstance(node, ast.ImportFrom):
         above = package.split(".")[: len(package.split(".")) - node.level + 1]
         start = ".".join(above) if node.level else ""
@@ -137,11 +143,13 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
-def _definition(statement: ast.stmt) -> Definition:
+def _definition(statement: ast.stmt, imports: Mapping[str, tuple[Target, ...]]) -> Definition:
     said: list[str] = []
     names: set[str] = set()
     texts: set[str] = set()
     _collect(statement, said, names, texts)
+    for first in sorted({name.partition(".")[0] for name in names} & imports.keys()):
+        said += [f"{first} is {target}" for target in imports[first]]
     digest = hashlib.sha256("\0".join(said).encode("utf-8", "surrogatepass")).hexdigest()
     return Definition(digest, frozenset(names), frozenset(texts))
 

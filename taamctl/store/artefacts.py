@@ -163,6 +163,9 @@ class Artefact:
             TaamctlError: it was damaged.
         """
         stored = self._entry(path)
+        if stored.dtype == object or not stored.ndim:
+            self.read(path)
+            return
         step = 4 * (stored.chunks[0] if stored.chunks else max(1, stored.shape[0]))
         for low in range(0, stored.shape[0], step):
             self.rows(path, low, low + step)

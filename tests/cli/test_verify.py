@@ -93,6 +93,37 @@ def test_a_file_without_a_record_is_held_against_its_own_checksums(
     assert (where, state) == (str(file), "damaged")
 
 
+def test_any_folder_and_any_file_can_be_looked_at_from_anywhere(
+    folder: Path, support: ModuleType
+) -> None:
+    inside = folder / "outputs" / "train" / "synthetic" / "finetune"
+    assert bad(support, inside, ".") == bad(support, inside, "seed-1") == []
+    assert bad(support, folder / "outputs" / "split" / "synthetic", ".") == []
+    evaluation = folder / "outputs" / "eval" / RUN / "eval.json"
+    assert bad(support, folder, str(evaluation)) == []
+    evaluation.write_text(evaluation.read_text().replace("synthetic", "synthetik"))
+    ((_, state, mend),) = bad(support, folder, str(evaluation))
+    assert (state, mend) == (
+        "damaged",
+        "taamctl eval --dataset synthetic --method finetune --seed 1",
+    )
+    shutil.copytree(folder / "outputs", folder / "my outputs")
+    ((_, _, mend),) = bad(support, folder, "my outputs")
+    assert shlex.split(mend)[-2:] == ["--outputs", str(folder / "my outputs")]
+    done = support.taamctl(folder, "verify", str(folder / "outputs/eval" / RUN / "nothing.txt"))
+    assert done.code == 2
+
+
+def test_damaged_texts_are_found(folder: Path, support: ModuleType) -> None:
+    file = folder / "outputs/split/synthetic/split.h5"
+    file.with_name("split.h5.provenance.json").unlink()
+    content = file.read_bytes()
+    name = b"class 3"
+    assert content.count(name) >= 1
+    file.write_bytes(content.replace(name, b"class 8"))
+    assert [state for _, state, _ in bad(support, folder, str(file))] == ["damaged"]
+
+
 def test_nothing_to_read_is_said(support: ModuleType, tmp_path: Path) -> None:
     for arguments in ((), ("nowhere",)):
         done = support.taamctl(tmp_path, "verify", *arguments)

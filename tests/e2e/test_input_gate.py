@@ -180,3 +180,16 @@ def test_an_import_sweeps_what_a_killed_one_left(
     import_graph("shop", sources, tmp_path / "data", options={})
     assert (tmp_path / "data" / "shop.h5").is_file()
     assert not left.exists()
+
+
+def test_code_that_is_edited_while_a_command_runs_makes_no_result(
+    outputs: Path, tmp_path: Path
+) -> None:
+    mine = make(outputs, "eval.averaging=micro")
+    edited = tmp_path / "module.py"
+    edited.write_text("x = 1\n", encoding="utf-8")
+    os.utime(edited, (mine.began - 60, mine.began - 60))
+    input_gate.require_same_code(mine, [edited])
+    os.utime(edited, (mine.began + 1, mine.began + 1))
+    with pytest.raises(TaamctlError, match=r"module\.py was edited while this command ran"):
+        input_gate.require_same_code(mine, [edited])

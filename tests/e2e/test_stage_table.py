@@ -61,7 +61,7 @@ def for_the_machinery(frame: FrameType) -> bool:
     """Tell whether something is called on behalf of what reaches no byte, such as a lock."""
     at: FrameType | None = frame
     while at is not None and at.f_code.co_name != "profiled":
-        if at.f_globals.get("__name__", "").startswith(reached_code.NOT_IN_THE_BYTES):
+        if reached_code.is_machinery(at.f_globals.get("__name__", "")):
             return True
         at = at.f_back
     return False
@@ -200,8 +200,7 @@ def test_a_stage_calls_what_its_key_reaches(seen: tuple[Seen, Context]) -> None:
         missed = {
             f"{module}.{symbol}"
             for module, symbol in called
-            if not module.startswith(reached_code.NOT_IN_THE_BYTES)
-            and symbol not in reached.get(module, ())
+            if not reached_code.is_machinery(module) and symbol not in reached.get(module, ())
         }
         assert called
         assert not missed, f"{stage} {plugin} calls {sorted(missed)}, which its key does not reach"

@@ -10,7 +10,8 @@ from taamctl.core.plain_values import canonical_json
 from taamctl.params import params_file
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
-from taamctl.params.sections import check, recorded
+from taamctl.params.recorded_params import recorded
+from taamctl.params.sections import check
 from taamctl.params.train_params import InferParams, TrainParams
 
 

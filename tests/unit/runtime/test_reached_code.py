@@ -94,6 +94,33 @@ def test_names_attributes_and_texts_are_found(tmp_path: Path) -> None:
     assert len(source.effects) == 1
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from scipy.optimize import nnls", "from scipy.optimize import lsq_linear as nnls"),
+        ("from torch.nn import functional", "from torch.nn import init as functional"),
+        ("from near import a, b", "from near import b as a, a as b"),
+    ],
+)
+def test_another_thing_under_the_same_name_is_other_code(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    text = (
+        "from scipy.optimize import nnls\nfrom torch.nn import functional\nfrom near import a, b\n"
+        "def f(x):\n    return nnls(functional.relu(a(x)), b(x))\n"
+        "def g(x):\n    return x\n"
+    )
+    before, after = digests(tmp_path, text), digests(tmp_path, text.replace(old, new))
+    assert {name for name in before if before[name] != after[name]} == {"f"}
+
+
+def test_a_dotted_import_reaches_the_whole_module(tmp_path: Path) -> None:
+    file = tmp_path / "module.py"
+    file.write_text("import taamctl.models.layer\ntaamctl.models.layer.x\n", encoding="utf-8")
+    source = source_text.read(file, "module")
+    assert source.imports["taamctl"] == (source_text.Target("taamctl.models.layer", "*"),)
+
+
 def test_a_branch_that_defines_counts_for_every_name_in_it(tmp_path: Path) -> None:
     text = "import sys\nif sys.platform == 'x':\n    A = 1\nelse:\n    A = 2\n"
     before = digests(tmp_path, text)
@@ -138,5 +165,5 @@ def test_a_file_beside_a_module_that_it_names_counts() -> None:
 def test_machinery_is_in_no_key(stage: str) -> None:
     name = {"datasets": "synthetic", "methods": "taam"}.get(TABLE[stage].plugin, "")
     found = {f"taamctl.{module}" for module in modules(stage, name)}
-    assert not {name for name in found if name.startswith(reached_code.NOT_IN_THE_BYTES)}
+    assert not {name for name in found if reached_code.is_machinery(name)}
     assert f"taamctl.stages.{stage}" in found

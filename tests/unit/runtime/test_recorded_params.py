@@ -14,7 +14,8 @@ from taamctl.core.plain_values import canonical
 from taamctl.core.spec import param
 from taamctl.params import recorded_params
 from taamctl.params.params_file import PACKAGED, read
-from taamctl.params.sections import SECTIONS, recorded
+from taamctl.params.recorded_params import recorded
+from taamctl.params.sections import SECTIONS
 from taamctl.params.split_params import SplitParams
 
 
