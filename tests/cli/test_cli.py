@@ -360,6 +360,10 @@ def test_a_damaged_artefact_is_refused_by_the_stage_that_reads_it(
 ) -> None:
     damage(copy / FEATURES)
     error, hint = _refused(support.taamctl(copy, *support.call("train")), support)
+    assert f"{FEATURES} is not as it was written" in error
+    assert "taamctl precompute --dataset synthetic" in hint
+    sidecar_of(copy / FEATURES).unlink()  # without a record, the file itself tells
+    error, hint = _refused(support.taamctl(copy, *support.call("train")), support)
     assert FEATURES in error
     assert says in error
     assert "taamctl precompute --dataset synthetic" in hint
