@@ -10,7 +10,7 @@ from pathlib import Path
 
 from taamctl.core import subnormals
 from taamctl.core.plain_values import Plain, canonical
-from taamctl.runtime import provenance, reached_code
+from taamctl.runtime import provenance, reached_code, source_text
 from taamctl.runtime.job import Context, Job
 from taamctl.runtime.stage_table import TABLE
 from taamctl.store import atomic_files
@@ -70,6 +70,13 @@ def _code(job: Job, record: Record) -> tuple[Plain, Iterable[str]]:
 def code_of(job: Job) -> reached_code.Reached:
     """Return the code that the bytes of a job depend on."""
     return reached_code.reached((TABLE[job.stage].module,), job.plugins)
+
+
+def is_same_code(job: Job, code: reached_code.Reached) -> bool:
+    """Tell whether the files on the disk hold, now, the code that was found earlier."""
+    source_text.read.cache_clear()
+    reached_code.reached.cache_clear()
+    return code_of(job).code == code.code
 
 
 def is_key(record: Record, key: Key) -> bool:

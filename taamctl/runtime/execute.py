@@ -12,7 +12,7 @@ from pathlib import Path
 from taamctl.core import subnormals
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.runtime import input_gate, provenance
-from taamctl.runtime.artefact_key import Record, altered, code_of, is_key, key_of
+from taamctl.runtime.artefact_key import Record, altered, code_of, is_key, is_same_code, key_of
 from taamctl.runtime.job import Context, Job, Outcome
 from taamctl.store import atomic_files
 from taamctl.store.lock import writing
@@ -64,7 +64,7 @@ def _made_or_reused(
         code = code_of(job)
         input_gate.require_same_code(context, code.paths)
         record = _computed(job, key, compute)
-        input_gate.require_same_code(context, code.paths)
+        input_gate.require_same_code(context, code.paths, lambda: is_same_code(job, code))
         input_gate.require_unchanged(context, job, key)
         atomic_files.write_json(provenance.sidecar_of(main), record)
         done()

@@ -185,7 +185,8 @@ def test_an_import_sweeps_what_a_killed_one_left(
 def test_code_that_is_edited_while_a_command_runs_makes_no_result(
     outputs: Path, tmp_path: Path
 ) -> None:
-    mine = make(outputs, "eval.averaging=micro")
+    made = make(outputs)
+    mine = replace(made, began=made.began - 100)
     edited = tmp_path / "module.py"
     edited.write_text("x = 1\n", encoding="utf-8")
     os.utime(edited, (mine.began - 60, mine.began - 60))
@@ -193,3 +194,6 @@ def test_code_that_is_edited_while_a_command_runs_makes_no_result(
     os.utime(edited, (mine.began + 1, mine.began + 1))
     with pytest.raises(TaamctlError, match=r"module\.py was edited while this command ran"):
         input_gate.require_same_code(mine, [edited])
+    input_gate.require_same_code(mine, [edited], lambda: True)  # a comment, say
+    os.utime(edited, (mine.began + 9e5, mine.began + 9e5))  # a clock that is wrong stops nobody
+    input_gate.require_same_code(mine, [edited])
