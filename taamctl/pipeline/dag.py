@@ -19,7 +19,7 @@ HEAD = """\
 #
 # A stage depends on the sections of params.yaml that it reads, on the artefacts that it reads, and
 # on its key: the code that can reach its bytes, the libraries that this code uses, raw data. The
-# keys are written anew each time (a second), so `dvc status` always lists that stage; the others
+# keys are written anew each time (2 s), so `dvc status` always lists that stage; the others
 # rerun where their own key changed. Artefacts persist: what `taamctl run` has made, `dvc repro`
 # takes as it is, and the other way round.
 
@@ -79,13 +79,23 @@ def _stage(row: Stage) -> dict[str, object]:
         *(section.format(**ITEM) for section in row.sections),
         {KEYS.as_posix(): [_key_name(row)]},
     ]
-    for name in row.files or ("",):
+    return {**found, **_outputs(row)}
+
+
+def _outputs(row: Stage) -> dict[str, list[dict[str, object]]]:
+    """Return the files of a stage by the kind that DVC has for them; the sidecar is one of them:
+    what reuse needs travels with the artefact.
+    """
+    found: dict[str, list[dict[str, object]]] = {"outs": []}
+    for name in row.files:
         kind = KINDS.get(name, "outs")
-        out = {f"{_folder(row)}/{name}".rstrip("/"): {"persist": True, **PLOTS.get(name, {})}}
-        found[kind] = [*found.get(kind, []), out]  # type: ignore[misc]
+        settings = {"persist": True, **PLOTS.get(name, {})}
+        found.setdefault(kind, []).append({f"{_folder(row)}/{name}": settings})
     if row.files:
         sidecar = sidecar_of(OUTPUTS / row.files[0]).name
-        found["outs"] = [*found["outs"], {f"{_folder(row)}/{sidecar}": {"persist": True}}]  # type: ignore[misc]
+        found["outs"].append({f"{_folder(row)}/{sidecar}": {"persist": True}})
+    else:  # a folder whose files depend on what is reported
+        found["outs"].append({_folder(row): {"persist": True}})
     return found
 
 
