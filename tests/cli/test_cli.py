@@ -492,6 +492,9 @@ def test_doctor_finds_a_broken_installation(support: ModuleType, tmp_path: Path)
 # --------------------------------------------------------------------------------------------------
 
 
+LONG = 600  # epochs: on a busy machine the signal may come a second after the first task
+
+
 def _interrupted(
     support: ModuleType, folder: Path, epochs: int, **options: Any
 ) -> subprocess.Popen[str]:
@@ -507,12 +510,12 @@ def test_an_interrupted_training_run_says_so_and_goes_on_later(
     support: ModuleType, copy: Path
 ) -> None:
     trained = copy / "outputs/train/synthetic/finetune/seed-1/train.h5"
-    whole = support.taamctl(copy, *support.call("train", epochs=150))
+    whole = support.taamctl(copy, *support.call("train", epochs=LONG))
     assert whole.code == 0
     undisturbed = trained.read_bytes()
     shutil.rmtree(copy / "outputs/train")
 
-    stopped = support.finish(_interrupted(support, copy, epochs=150))
+    stopped = support.finish(_interrupted(support, copy, epochs=LONG))
 
     assert stopped.code == 130
     assert stopped.out == ""
@@ -522,7 +525,7 @@ def test_an_interrupted_training_run_says_so_and_goes_on_later(
     assert "Traceback" not in stopped.err
     assert not trained.exists()
     assert support.temporaries(copy / "outputs") == []
-    again = support.taamctl(copy, *support.call("train", epochs=150))
+    again = support.taamctl(copy, *support.call("train", epochs=LONG))
     assert again.code == 0
     assert "task 1/5: taken from the checkpoint" in again.err
     assert trained.read_bytes() == undisturbed
