@@ -31,13 +31,20 @@ class Params:
     """SSM's own parameters."""
 
     budget: int = param("centres kept per class", ge=1)
-    neighbours: tuple[int, ...] = param(
-        "per hop, neighbours kept per class as context of the centres", ge=0
+    neighbours: tuple[int, ...] = param("per hop, neighbours kept as context of the centres", ge=0)
+    drawn_per: str = param(
+        "neighbours are drawn for the centres of a class, or once for those of a whole task: class "
+        "or task",
+        choices=("class", "task"),
     )
     sampler: str = param(
         "of neighbours: uniform (with replacement) or degree (without, in proportion to "
         "in-degrees)",
         choices=("uniform", "degree"),
+    )
+    include_current: bool = param(
+        "replay the current task's centres too, as the public loop does: they are listed before "
+        "the replay graph is built"
     )
     accumulate: bool = param(
         "the public loop's fault: the memory's centres are listed once more at every epoch, so "
@@ -76,8 +83,11 @@ class Method(ReplayMethod):
         for _, rows, count in per_class(data.y.cpu(), self.params.budget, data.task.classes):
             mine = pick_random(rows, count, generator)
             centres.append(mine)
-            context.append(self._context(edges, mine.numpy(), generator))
+            if self.params.drawn_per == "class":
+                context.append(self._context(edges, mine.numpy(), generator))
         middle = torch.cat(centres)
+        if self.params.drawn_per == "task":
+            context.append(self._context(edges, middle.numpy(), generator))
         stored = torch.from_numpy(np.union1d(middle.numpy(), np.concatenate(context)))
         kept = stored.numpy()
         inside = edges[kept][:, kept]
@@ -106,12 +116,18 @@ class Method(ReplayMethod):
             frontier = np.union1d(frontier, drawn.numpy())
         return np.concatenate(found)
 
+    @property
+    def include_current(self) -> bool:  # type: ignore[override]
+        """Tell whether the current task's centres are replayed."""
+        return self.params.include_current
+
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
-        """Return the cross-entropy over current nodes and centres of earlier tasks."""
-        if len(self.memory) < 2:
+        """Return the cross-entropy over current nodes and the centres that are replayed."""
+        kept = self.replayed_memory()
+        if not kept:
             return self.cross_entropy(data.h, data.y), len(data.y)
         x, y = self.replayed()
-        centre = torch.cat([m["centre"] for m in self.memory[:-1]])
+        centre = torch.cat([m["centre"] for m in kept])
         n = len(data.y)
         each = loss.node_weights(torch.cat([data.y, y]), self.info.num_classes, self.train.balance)
         weights = torch.cat([each[:n], each[n:][centre]])
@@ -135,10 +151,13 @@ class Method(ReplayMethod):
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return centres per class, and at most as many context nodes as are drawn (none twice)."""
-        context = sum(self.params.neighbours) * (class_sizes > 0)
-        most = class_sizes.clip(max=self.params.budget) + context
-        rows = sum(
-            int(min(most[low:high].sum(), class_sizes[low:high].sum()))
-            for low, high in self.info.bounds
-        )
+        centres = class_sizes.clip(max=self.params.budget)
+        drawn = sum(self.params.neighbours)
+        rows = 0
+        for low, high in self.info.bounds:
+            sizes = class_sizes[low:high]
+            draws = int(np.count_nonzero(sizes))
+            if self.params.drawn_per == "task":
+                draws = min(draws, 1)
+            rows += int(min(centres[low:high].sum() + draws * drawn, sizes.sum()))
         return Stored(rows=rows, net=self.net_words)

@@ -13,7 +13,8 @@ class SplitParams:
     """Task stream and parts."""
 
     node_order: str = param(
-        "file: the raw file's order; reader: the order that DGL's readers give",
+        "of rows in a part, and of the nodes that parts are drawn from. file: the raw file's; "
+        "reader: that of DGL's readers",
         choices=("file", "reader"),
     )
     symmetrize: str = param(

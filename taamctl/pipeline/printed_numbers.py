@@ -32,6 +32,7 @@ from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
 
+DIVIDED = ("split.",)
 TRAINED = ("train.", "methods.")
 INFERRED = ("infer.",)
 LEGACY = 20  # the register's entry on the AF of the released test pass
@@ -44,6 +45,13 @@ METRICS = {
 }
 MEASURED = {"aa": "aa", "af": "af", "id": "task_id_accuracy", "legacy_af": "legacy_af"}
 NOTHING = (None, 0.0)
+IMPLIED = ("taskid",)  # tables that print nothing: what stands there follows from other tables
+AS_IMPLIED = {
+    "reproduced": "as implied",
+    "close": "close to what is implied",
+    "not reproduced": "not as implied",
+    "not printed": "nothing implied",
+}
 Value = tuple[float | None, float]  # mean and deviation
 Record = dict[str, object]
 
@@ -87,19 +95,23 @@ def layout_of(outputs: Path, sets: Sequence[str], made_by: str = "") -> Layout:
     leaves as it is.
 
     Raises:
-        TaamctlError: a change that is neither of training nor of inference.
+        TaamctlError: a change that is none of the split, of training or of inference.
     """
+    divided = [s for s in sets if s.startswith(DIVIDED)]
     deep = [s for s in sets if s.startswith(TRAINED)]
     shallow = [s for s in sets if s.startswith(INFERRED)]
-    if len(deep) + len(shallow) < len(sets):
+    if len(divided) + len(deep) + len(shallow) < len(sets):
         raise TaamctlError(
-            f"published.toml: {', '.join(sets)} changes more than train, methods and infer",
-            "a row may change what is trained or how task IDs are inferred",
+            f"published.toml: {', '.join(sets)} changes more than split, train, methods and infer",
+            "a row may change the split, what is trained or how task IDs are inferred",
         )
     layout = Layout(outputs)
     folder = outputs / "reproduce" / "runs"
+    if divided:
+        layout = Layout(folder / _slug(divided), made_by=made_by, home=outputs)
     if deep:
-        layout = Layout(folder / _slug(deep), layout, ("split", "precompute"), made_by)
+        name = _slug([*divided, *deep])
+        layout = Layout(folder / name, layout, ("split", "precompute"), made_by)
     if shallow:
         layout = Layout(folder / _slug(sets), layout, ("split", "precompute", "train"), made_by)
     return layout
@@ -136,6 +148,8 @@ def measured_table(
             left = f", about {minutes:.0f} min left"
         base.tell(f"run {i + 1}/{len(planned)}: {row.row}, {dataset}, seed {seed}{left}")
         context = contexts[row.method, row.sets]
+        if any(name.startswith(DIVIDED) for name in row.sets):
+            walk.features(context, dataset)
         outcomes = walk.one_run(context, (dataset, row.method, seed))
         fresh += not all(outcome.reused for outcome in outcomes)
     records = _records(target, run.datasets, there, run.seeds, base.layout.root)
@@ -165,7 +179,16 @@ def _records(
             for metric in METRICS[target]:
                 value, std = ours.get(metric, NOTHING)
                 legacy = ours.get(f"legacy_{metric}", NOTHING)
-                record = _record(row, dataset, metric, value, std, missing=missing, legacy=legacy)
+                record = _record(
+                    row,
+                    dataset,
+                    metric,
+                    value,
+                    std,
+                    missing=missing,
+                    legacy=legacy,
+                    runs=len(seeds),
+                )
                 record["seeds"] = list(seeds)
                 if target == "sweeps" and value is not None:
                     record["difference"] = value - unchanged.setdefault(dataset, value)
@@ -212,14 +235,17 @@ def _record(
     *,
     missing: bool = False,
     legacy: Value = NOTHING,
+    runs: int = 1,
 ) -> Record:
     printed = row.cells.get((dataset, metric))
     entry = row.explanation(dataset, metric)
-    if entry is None and published.verdict(printed, *legacy, metric, None) == "reproduced":
+    if entry is None and published.verdict(printed, *legacy, runs, metric, None) == "reproduced":
         entry = LEGACY  # the printed AF is that of the final model in place of every stage's
     verdict = "no data"
     if not missing:
-        verdict = published.verdict(printed, value, std, metric, entry)
+        verdict = published.verdict(printed, value, std, runs, metric, entry)
+        if row.table in IMPLIED:
+            verdict = AS_IMPLIED.get(verdict, verdict)
     explained = ""
     if verdict == "explained" and entry is not None:
         explained = f"[{entry}] {published.register()[entry]}"
@@ -232,6 +258,8 @@ def _record(
         "set": list(row.sets),
         "paper": getattr(printed, "value", None),
         "paper_std": getattr(printed, "std", None),
+        "paper_std_assumed": getattr(printed, "assumed", False),
+        "paper_decimals": getattr(printed, "decimals", None),
         "ours": value,
         "ours_std": std,
         "verdict": verdict,

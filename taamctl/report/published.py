@@ -16,20 +16,26 @@ from taamctl.core.errors import TaamctlError
 
 TARGETS = ("main", "ablation", "params", "taskid", "sweeps")
 HERE = Path(__file__).parent
-TOLERANCE = 2.0  # points of accuracy that count as the same
-WIDEST = 5.0  # and however large the deviations are, no more than these
-CELL = re.compile(r"(?P<value>[\d.]+)(±(?P<std>[\d.]+))?(/(?P<af>[\d.]+))?")
+ERRORS = 3.0  # standard errors of the difference within which two means count as the same
+RUNS = 5  # behind a printed mean: the paper gives no number, fewer would make the tolerance wider
+CLOSE = 2.0  # points of accuracy that count as close, though no spread explains them
+WIDEST = 5.0  # however large the deviations are, no more points than these count as the same
+CELL = re.compile(r"(?P<value>[\d.]+)(±(?P<std>[\d.]+))?(/(?P<af>[\d.]+)(±(?P<af_std>[\d.]+))?)?")
 
 
 @dataclass(frozen=True)
 class Printed:
     """One printed number: accuracy or AF in per cent, or a cost in millions; with its deviation
     and its decimals.
+
+    Attributes:
+        assumed: the deviation is not on file: that of the accuracy in the same cell stands in.
     """
 
     value: float
     std: float = 0.0
     decimals: int = 1
+    assumed: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,33 +121,57 @@ def rows(target: str) -> list[PublishedRow]:
 def _parse(text: str) -> tuple[Printed | None, Printed | None]:
     found = CELL.fullmatch(text)
     if found is None:
-        raise TaamctlError(f"published.toml: {text!r} is no cell", "write AA±std/AF, or one number")
-    decimals = len(found["value"].partition(".")[2])
-    first = Printed(float(found["value"]), float(found["std"] or 0), decimals)
-    return first, None if found["af"] is None else Printed(float(found["af"]))
+        raise TaamctlError(
+            f"published.toml: {text!r} is no cell", "write AA±std/AF±std, or one number"
+        )
+    std = float(found["std"] or 0)
+    first = Printed(float(found["value"]), std, _decimals(found["value"]))
+    if found["af"] is None:
+        return first, None
+    own = found["af_std"]
+    return first, Printed(
+        float(found["af"]), float(own or std), _decimals(found["af"]), own is None and std > 0
+    )
+
+
+def _decimals(number: str) -> int:
+    return len(number.partition(".")[2])
 
 
 def verdict(
-    printed: Printed | None, ours: float | None, std: float, metric: str, entry: int | None
+    printed: Printed | None,
+    ours: float | None,
+    std: float,
+    runs: int,
+    metric: str,
+    entry: int | None,
 ) -> str:
-    """Return `reproduced`, `explained`, `not reproduced`, `not printed` or `not defined`.
+    """Return `reproduced`, `explained`, `close`, `not reproduced`, `not printed` or `not defined`.
 
-    An accuracy is reproduced within two points, or within two deviations of both sides together,
-    five points at most; a cost where it rounds to the printed digits. What differs is explained
-    only where an entry of the register accounts for it.
+    An accuracy is reproduced within three standard errors of the difference of both means, as both
+    deviations and numbers of runs give it, and half a printed digit; five points at most. A cost
+    is reproduced where it rounds to the printed digits. What differs is explained where an entry
+    of the register accounts for it; close is what differs by two points at most without one.
 
     Args:
-        ours, std: in the unit of the printed number.
+        ours, std: in the unit of the printed number; the deviation over `runs` seeds.
     """
     if ours is None or math.isnan(ours):
         return "not defined"
     if printed is None:
         return "not printed"
-    slack = (
-        0.51 * 10**-printed.decimals
-        if metric == "cost"
-        else min(max(TOLERANCE, 2 * math.hypot(printed.std, std)), WIDEST)
-    )
-    if abs(ours - printed.value) <= slack + 1e-9:
+    gap = abs(ours - printed.value) - 1e-9
+    if gap <= _slack(printed, std, runs, metric):
         return "reproduced"
-    return "explained" if entry is not None else "not reproduced"
+    if entry is not None:
+        return "explained"
+    return "close" if metric != "cost" and gap <= CLOSE else "not reproduced"
+
+
+def _slack(printed: Printed, std: float, runs: int, metric: str) -> float:
+    """Return what a number may differ by and still be the printed one."""
+    digit = 10.0**-printed.decimals
+    if metric == "cost":
+        return 0.51 * digit
+    error = math.hypot(printed.std / math.sqrt(RUNS), std / math.sqrt(runs))
+    return min(ERRORS * error + digit / 2, WIDEST)

@@ -20,6 +20,7 @@ KEYS = (
     "metric",
     "paper",
     "paper_std",
+    "paper_std_assumed",
     "ours",
     "ours_std",
     "difference",
@@ -32,11 +33,16 @@ KEYS = (
 )
 
 
-def number(value: float | None, std: float | None, metric: str) -> str:
-    """Return a value with its deviation where it has one; a dash where there is none."""
+def number(value: float | None, std: float | None, metric: str, digits: int | None = None) -> str:
+    """Return a value with its deviation where it has one; a dash where there is none.
+
+    Args:
+        digits: decimals; None: four of a cost, else one.
+    """
     if value is None:
         return "–"
-    digits = 4 if metric == "cost" else 1
+    if digits is None:
+        digits = 4 if metric == "cost" else 1
     return f"{round(value, digits) + 0.0:.{digits}f}" + (f" ± {std:.{digits}f}" if std else "")
 
 
@@ -46,7 +52,11 @@ def cells(record: Record) -> tuple[str, ...]:
     """
     metric = record["metric"]
     ours = number(record["ours"], record["ours_std"], metric)
-    if record.get("legacy_af") is not None and record["verdict"] in ("explained", "not reproduced"):
+    if record.get("legacy_af") is not None and record["verdict"] in (
+        "explained",
+        "close",
+        "not reproduced",
+    ):
         ours += f" (legacy {record['legacy_af']:.1f})"
     change = record["difference"]
     shown = "–" if change is None else f"{change:+.{4 if metric == 'cost' else 1}f}"
@@ -56,11 +66,19 @@ def cells(record: Record) -> tuple[str, ...]:
         record["row"],
         record["dataset"],
         NAMES[metric],
-        number(record["paper"], record["paper_std"], metric),
+        _printed(record),
         ours,
         shown,
         verdict,
     )
+
+
+def _printed(record: Record) -> str:
+    """Return the printed number to its printed digits; a deviation that stands in is not shown."""
+    std = record["paper_std"]
+    if record.get("paper_std_assumed"):
+        std = None
+    return number(record["paper"], std, record["metric"], record.get("paper_decimals"))
 
 
 def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> list[str]:
@@ -71,19 +89,27 @@ def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> 
         facts: sentences on protocol and parameters that the caller knows.
     """
     lines = [
-        f"reproduced: within {published.TOLERANCE:g} points, or two standard deviations of both "
-        f"sides together, at most {published.WIDEST:g}; a cost to the printed digits. explained: "
-        "differs, and the numbered entry of the register accounts for it. Difference = ours - "
-        "paper."
+        f"reproduced: within {published.ERRORS:g} standard errors of the difference and half a "
+        f"printed digit, at most {published.WIDEST:g} points; a cost to the printed digits. "
+        "explained: differs, and the numbered entry of the register accounts for it. close: "
+        f"differs by no more than {published.CLOSE:g} points, which no spread explains. "
+        "Difference = ours - paper.",
+        f"Standard errors take {published.RUNS} runs behind a printed deviation, whose number the "
+        "paper does not give. Deviations of printed AF are not on file: that of the accuracy in "
+        "the same cell stands in.",
     ]
     if target == "sweeps":
         lines = [
             "Nothing is printed for these; difference = against TAAM with no parameter changed."
         ]
+    if target == "params":
+        lines = lines[:1]
     if target == "taskid":
-        lines.append(
-            "Paper: nothing is printed; these are what the printed AA and AF of TAAM and TPP imply."
-        )
+        lines = [
+            "Nothing is printed: under `paper` stands what the printed AA and AF of TAAM and TPP "
+            f"imply. as implied: within {published.ERRORS:g} standard errors of the difference. "
+            "Difference = ours - implied."
+        ]
     if any(r.get("legacy_af") is not None for r in records):
         lines.append(
             "legacy: AF as the released test pass computes it, with the final model in place of "
@@ -109,8 +135,13 @@ def counts(records: Sequence[Record]) -> str:
     verdicts = (
         "reproduced",
         "explained",
+        "close",
         "not reproduced",
         "not printed",
+        "as implied",
+        "close to what is implied",
+        "not as implied",
+        "nothing implied",
         "no data",
         "not defined",
     )
@@ -158,7 +189,7 @@ def latex(target: str, records: Sequence[Record], lines: Sequence[str]) -> str:
         label = [_escaped(row), _escaped(NAMES[metric])]
         ours = ["–" if r is None else number(r["ours"], r["ours_std"], metric) for r in found]
         out.append(" & ".join([*label, *map(_escaped, ours)]) + r" \\")
-        printed = ["–" if r is None else number(r["paper"], r["paper_std"], metric) for r in found]
+        printed = ["–" if r is None else _printed(r) for r in found]
         out.append(
             " & ".join(["", r"\small paper", *(rf"\small {_escaped(p)}" for p in printed)]) + r" \\"
         )

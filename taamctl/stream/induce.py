@@ -29,14 +29,24 @@ def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
 
     Args:
         adjacency: [N, N] binary.
-        orig_id: [M] node of every grouped row, ascending inside a group.
+        orig_id: [M] node of every grouped row, in any order inside a group.
         offset: [G + 1] group boundaries.
 
     Returns:
         [M, M] binary; an edge survives only if both ends lie in the same group. Rows stay sorted.
     """
     group = np.repeat(np.arange(len(offset) - 1, dtype=np.int32), np.diff(offset))
-    return _inside(adjacency, orig_id, group)
+    edges = _inside(adjacency, orig_id, group)
+    ascending = (np.diff(orig_id) > 0) | (np.diff(group) != 0)
+    return edges if ascending.all() else _with_sorted_rows(edges)
+
+
+def _with_sorted_rows(edges: CSR) -> CSR:
+    """Return the same edges with ascending columns in every row."""
+    m = to_scipy(edges, np.int8)
+    m.has_sorted_indices = False  # scipy would take our word for it
+    m.sort_indices()
+    return CSR(edges.indptr, m.indices, None, edges.shape)
 
 
 def _inside(adjacency: CSR, orig_id: Array, group: Array) -> CSR:
@@ -77,11 +87,8 @@ def induce_mixed(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
         [M, M] binary over the grouped rows, rows sorted.
     """
     part = np.repeat(np.arange(len(offset) - 1, dtype=np.int32) % 3, np.diff(offset))
-    edges = _inside(adjacency, orig_id, np.where(part == 0, np.int32(-1), part))
-    m = to_scipy(edges, np.int8)
-    m.has_sorted_indices = False  # a part's nodes come task by task, and not in their own order
-    m.sort_indices()
-    return CSR(edges.indptr, m.indices, None, edges.shape)
+    # a part's nodes come task by task, and not in their own order
+    return _with_sorted_rows(_inside(adjacency, orig_id, np.where(part == 0, np.int32(-1), part)))
 
 
 def account(edges: CSR, offset: Array) -> Array:

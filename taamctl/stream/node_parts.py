@@ -87,11 +87,11 @@ def group_nodes(
     params: SplitParams,
     given: Given = NOTHING_GIVEN,
 ) -> tuple[Array, Array, Array]:
-    """Return the nodes of every (task, part), tasks first, node ids ascending inside a group.
+    """Return the nodes of every (task, part), tasks first; inside a group in the given order.
 
     Args:
         labels: [N] int64 data-set labels.
-        order: [N] the node order that parts are drawn in.
+        order: [N] the node order that parts are drawn in and rows stand in.
         given: what the graph itself states of parts and times.
 
     Returns:
@@ -115,8 +115,14 @@ def group_nodes(
 
     by_class = [split(label) for label in stream.labels]
     _require_train_and_test(by_class, stream.class_names, how)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+
+    def ordered(nodes: Array) -> Array:
+        return np.asarray(nodes[np.argsort(place[nodes], kind="stable")])
+
     groups = [
-        np.sort(np.concatenate(part))
+        ordered(np.concatenate(part))
         for task in stream.tasks
         for part in zip(*by_class[task.low : task.high], strict=True)
     ]

@@ -4,18 +4,24 @@ no data needed.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from taamctl.core import registry
-from taamctl.core.types import StreamInfo
+from taamctl.core.types import CSR, NodeGraph, StreamInfo, TaskData
 from taamctl.evaluation import cost
+from taamctl.graph import canonical
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
+from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import TrainParams
+from taamctl.report import published
+from taamctl.stream.task_split import Facts, make_split
 
 # F, tasks, classes in the stream (two classes per task, a trailing single class dropped)
 SIZES = {
@@ -149,13 +155,73 @@ def test_rows_of_replay_methods(dataset: str, kept: tuple[int, ...]) -> None:
         (7017, 300, 2.1191),
         (136695, 602, 82.5638),
         (11849, 8710, 103.2285),
-        (5924, 8710, 51.6099),
         (11511, 8710, 100.2838),
         (3949, 8710, 34.4037),
     ],
 )
 def test_cost_of_stored_rows(rows: int, f: int, millions: float) -> None:
     assert round(cost.paper(0, rows, f) / 1e6, 4) == millions
+
+
+@pytest.fixture(scope="module")
+def corafull_tasks(shared_data: Path) -> list[TaskData]:
+    """CoraFull's training parts: its structure is at hand, its features are not, and what SSM draws
+    does not depend on them.
+    """
+    with np.load(shared_data / "corafull_structure.npz", allow_pickle=False) as raw:
+        labels = raw["labels"].astype(np.int64)
+        shape = (len(labels), len(labels))
+        stored = CSR(raw["adj_indptr"].astype(np.int64), raw["adj_indices"], None, shape)
+    graph = NodeGraph(
+        name="corafull",
+        adjacency=canonical.symmetrise(stored),
+        features=np.zeros((len(labels), 1), np.float32),
+        labels=labels,
+        class_names=tuple(map(str, range(70))),
+    )
+    drawn: SplitParams = bind(SplitParams, read(PACKAGED)["split"], "split", [])
+    split = make_split(graph, Facts(False, None), drawn)
+    edges = canonical.to_scipy(split.edges)
+    found = []
+    for task in split.stream.tasks:
+        low, high = split.offset[3 * task.index : 3 * task.index + 2]
+        n = high - low
+        looped = (edges[low:high, low:high] + sp.identity(n)).tocsr()
+        extras = {
+            "indptr": looped.indptr,
+            "indices": looped.indices,
+            "x_indptr": np.zeros(n + 1, np.int64),
+            "x_indices": np.zeros(0, np.int32),
+            "x_data": np.zeros(0, np.float32),
+        }
+        zeros = torch.zeros(n, 1)
+        y = torch.from_numpy(split.y[low:high])
+        found.append(TaskData(task, zeros, y, zeros[:, 0], extras))
+    return found
+
+
+def rows_by_the_sampler(tasks: list[TaskData], seed: int, **changes: Any) -> int:
+    """Return the rows that SSM keeps of all tasks."""
+    method = make("ssm", 1, len(tasks), **changes)
+    method.seed = seed
+    return sum(len(method.select(data)["y"]) for data in tasks)
+
+
+def test_ssm_keeps_the_printed_rows_of_corafull_where_context_is_drawn_per_task(
+    corafull_tasks: list[TaskData],
+) -> None:
+    (row,) = (r for r in published.rows("params") if r.row == "SSM")
+    words = row.cells["corafull", "cost"].value * 1e6
+    rows = round(words / (8710 + 2))
+    assert rows_by_the_sampler(corafull_tasks, 1) == 5910
+    drawn = [
+        rows_by_the_sampler(corafull_tasks, seed, neighbours=[1, 1], drawn_per="task")
+        for seed in range(1, 6)
+    ]
+    assert min(drawn) <= rows <= max(drawn), drawn
+    assert max(drawn) - min(drawn) <= 15
+    per_class = rows_by_the_sampler(corafull_tasks, 1, neighbours=[1, 1], drawn_per="class")
+    assert per_class > max(drawn), "per class, more context is kept than is printed"
 
 
 def test_joint_and_oracle_store_every_training_row() -> None:

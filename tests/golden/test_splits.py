@@ -71,7 +71,7 @@ def test_corafull_structure_gives_the_published_train_size(shared_data: Path) ->
         labels = raw["labels"].astype(np.int64)
     sizes = np.bincount(labels)
     assert sum(len(split_class(np.arange(n), params())[0]) for n in sizes if n >= 2) == 11849
-    # a budget of 100 gives 5,910; the 51.6099 M printed for SSM would need 5,924
+    # 100 a class gives 5,910; what is printed for SSM holds its context too (test_costs.py)
     for budget, rows in ((60, 3949), (100, 5910), (400, 11511), (1000, 11849)):
         train = np.array([len(split_class(np.arange(n), params())[0]) for n in sizes])
         assert int(np.minimum(train, budget).sum()) == rows

@@ -54,9 +54,13 @@ class ReplayMethod(SequentialMethod):
         """Fill the memory, before training on the task."""
         self.memory.append(self.select(data))
 
+    def replayed_memory(self) -> list[Tensors]:
+        """Return, per task that is replayed in this stage, what is kept of it."""
+        return self.memory if self.include_current else self.memory[:-1]
+
     def replayed(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the rows and labels that are replayed in this stage."""
-        kept = self.memory if self.include_current else self.memory[:-1]
+        kept = self.replayed_memory()
         none = torch.zeros((0, self.info.num_features), device=self.device)
         x = torch.cat([none, *(m["x"] for m in kept)])
         y = torch.cat([none.new_zeros(0, dtype=torch.int64), *(m["y"] for m in kept)])
