@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from taamctl.cli.common import make_context
-from taamctl.cli.console import Column, print_table, teller
-from taamctl.cli.progress_bars import make_progress
-from taamctl.cli.shared_options import OUTPUTS, Grid, RawSettings, Seeds, Writing
+from taamctl.cli import reproduce_plans
+from taamctl.cli.console import Column, print_table
+from taamctl.cli.shared_options import OUTPUTS, RawSettings, Seeds, Writing
 from taamctl.params.run_params import RunParams
 
 if TYPE_CHECKING:
@@ -20,7 +18,11 @@ if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
 Target = Annotated[
-    str, Argument(help="main, ablation, params (cost), taskid, or sweeps.", show_default=False)
+    str,
+    Argument(
+        help="main, ablation, readings, params (cost), taskid, sweeps, or all.",
+        show_default=False,
+    ),
 ]
 
 
@@ -37,42 +39,30 @@ def command(
     writing: Writing,
 ) -> None:
     """Run what a published table needs, and print paper, ours, difference and verdict in every
-    cell.
+    cell; `all` makes every table.
 
     Runs that are there are reused. Writes outputs/reproduce/TARGET.md, .csv, .json and .tex. A data
     set whose raw files are not there is listed as such.
     """
-    from taamctl.pipeline import printed_numbers
     from taamctl.report import published
 
-    rows = published.rows(target)
-    made_by = f"taamctl reproduce {target}"
-    wanted = list(dict.fromkeys(datasets or published.datasets()))
-
-    def context_of(methods: list[str], sets: tuple[str, ...] = ()) -> Context:
-        changed = replace(settings, overrides=[*(settings.overrides or ()), *sets])
-        quiet = replace(writing, quiet=True)
-        context = make_context(Grid(wanted, methods, seeds), changed, quiet, check_methods=True)
-        return replace(
-            context,
-            layout=printed_numbers.layout_of(settings.outputs, sets, made_by),
-            progress=make_progress(writing.quiet),
-            tell=teller(writing.quiet),
-        )
-
+    targets = published.TARGETS if target == "all" else (target,)
+    wanted = tuple(dict.fromkeys(datasets or published.datasets()))
     # What can be refused is refused before any work.
-    contexts = {(row.method, row.sets): context_of([row.method], row.sets) for row in rows}
-    base = context_of(sorted({row.method for row in rows}))
-    if target == "params":
-        table = printed_numbers.cost_table(base, datasets and wanted)
-    else:
-        table = printed_numbers.measured_table(target, base, contexts)
-    arguments = _arguments(target, datasets, base, settings)
-    path = table.write(settings.outputs / "reproduce", " ".join([made_by, *arguments]))
-    if as_json:
-        print(path.read_text(encoding="utf-8"), end="")
-    else:
-        _show(table)
+    planned = [reproduce_plans.plan_of(name, wanted, seeds, settings, writing) for name in targets]
+    shown = []
+    for plan in planned:
+        table = plan.table(None if datasets is None else wanted)
+        arguments = _arguments(plan.target, datasets, plan.base, settings)
+        command_line = " ".join([f"taamctl reproduce {plan.target}", *arguments])
+        path = table.write(settings.outputs / "reproduce", command_line)
+        shown.append(path.read_text(encoding="utf-8"))
+        if not as_json:
+            _show(table)
+    if as_json and target == "all":
+        print(f"[{','.join(shown)}]")
+    elif as_json:
+        print(shown[0], end="")
 
 
 def _arguments(

@@ -5,6 +5,8 @@ beside the printed numbers.
 from __future__ import annotations
 
 import hashlib
+import itertools
+import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +29,7 @@ from taamctl.pipeline import walk
 from taamctl.report import published, reproduction
 from taamctl.report.published import PublishedRow
 from taamctl.report.report_rows import over_seeds, run_row
-from taamctl.runtime import raw_files
+from taamctl.runtime import provenance, raw_files
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
@@ -39,18 +41,28 @@ LEGACY = 20  # the register's entry on the AF of the released test pass
 METRICS = {
     "main": ("aa", "af"),
     "ablation": ("aa", "af"),
+    "readings": ("aa", "af"),
     "taskid": ("id",),
     "sweeps": ("aa",),
     "params": ("cost",),
 }
 MEASURED = {"aa": "aa", "af": "af", "id": "task_id_accuracy", "legacy_af": "legacy_af"}
 NOTHING = (None, 0.0)
+AVERAGED = {"main": ("aa",), "ablation": ("aa",)}  # the paper prints means of these over data sets
+NOT_OF_A_MEAN = (
+    "paper",
+    "paper_std",
+    "paper_std_assumed",
+    "paper_decimals",
+    "ours_std",
+    "difference",
+    "legacy_af",
+)
 IMPLIED = ("taskid",)  # tables that print nothing: what stands there follows from other tables
 AS_IMPLIED = {
     "reproduced": "as implied",
     "close": "close to what is implied",
     "not reproduced": "not as implied",
-    "not printed": "nothing implied",
 }
 Value = tuple[float | None, float]  # mean and deviation
 Record = dict[str, object]
@@ -78,6 +90,7 @@ class Table:
                 "target": self.target,
                 "title": published.title(self.target),
                 "command": command,
+                "versions": provenance.versions(),
                 "rows": self.records,
                 "conditions": self.conditions,
             },
@@ -167,33 +180,63 @@ def _is_there(context: Context, dataset: str) -> bool:
 def _records(
     target: str, wanted: Sequence[str], there: Sequence[str], seeds: Sequence[int], outputs: Path
 ) -> list[Record]:
-    out = []
+    out: list[Record] = []
     unchanged: dict[str, float] = {}  # AA of a data set's first row, which a sweep varies
     absent = [dataset for dataset in wanted if dataset not in there]
     for row in published.rows(target):
-        for dataset in (*there, *absent):
-            missing = dataset in absent
-            ours: dict[str, Value] = {}
-            if not missing:
-                ours = _measured(row, dataset, seeds, outputs)
-            for metric in METRICS[target]:
-                value, std = ours.get(metric, NOTHING)
-                legacy = ours.get(f"legacy_{metric}", NOTHING)
-                record = _record(
-                    row,
-                    dataset,
-                    metric,
-                    value,
-                    std,
-                    missing=missing,
-                    legacy=legacy,
-                    runs=len(seeds),
-                )
-                record["seeds"] = list(seeds)
-                if target == "sweeps" and value is not None:
-                    record["difference"] = value - unchanged.setdefault(dataset, value)
-                out.append(record)
+        measured = [_row_records(row, d, seeds, outputs) for d in there]
+        missing = [_record(row, d, m, missing=True) for d in absent for m in METRICS[target]]
+        own = [*itertools.chain(*measured), *missing]
+        if target == "sweeps":
+            _against_first(own, unchanged)
+        out += [*own, *_averages(own, target)]
     return out
+
+
+def _row_records(
+    row: PublishedRow, dataset: str, seeds: Sequence[int], outputs: Path
+) -> list[Record]:
+    """Return the cells of one row and data set."""
+    ours, digests = _measured(row, dataset, seeds, outputs)
+    found = []
+    for metric in METRICS[row.table]:
+        legacy = ours.get(f"legacy_{metric}", NOTHING)
+        value, std = ours.get(metric, NOTHING)
+        record = _record(row, dataset, metric, value, std, legacy=legacy, runs=len(seeds))
+        found.append({**record, "seeds": list(seeds), "sha256": digests})
+    return found
+
+
+def _against_first(records: Sequence[Record], unchanged: dict[str, float]) -> None:
+    """Set a sweep's differences: against the first row of the same data set."""
+    for record in records:
+        if record["ours"] is not None:
+            value = float(str(record["ours"]))
+            record["difference"] = value - unchanged.setdefault(str(record["dataset"]), value)
+
+
+def _averages(records: Sequence[Record], target: str) -> list[Record]:
+    """Return the means over the data sets of one row of a table that prints such a mean."""
+    found = []
+    for metric in AVERAGED.get(target, ()):
+        own = [r for r in records if r["metric"] == metric and r["verdict"] != "no data"]
+        ours = _mean_of(own, "ours")
+        if len(own) > 1 and ours is not None:
+            mean: Record = {**own[0], **dict.fromkeys(NOT_OF_A_MEAN), "ours": ours, "sha256": []}
+            mean |= {"dataset": f"mean of {len(own)}", "verdict": "mean", "explanation": ""}
+            printed = _mean_of(own, "paper")
+            if printed is not None:
+                mean |= {"paper": printed, "difference": ours - printed}
+            found.append(mean)
+    return found
+
+
+def _mean_of(records: Sequence[Record], key: str) -> float | None:
+    """Return the mean of a key, or None where a record lacks it."""
+    values = [r[key] for r in records]
+    if None in values or not values:
+        return None
+    return statistics.fmean(float(str(value)) for value in values)
 
 
 def _facts(params: Params, seeds: Sequence[int]) -> list[str]:
@@ -213,8 +256,10 @@ def _facts(params: Params, seeds: Sequence[int]) -> list[str]:
 
 def _measured(
     row: PublishedRow, dataset: str, seeds: Sequence[int], outputs: Path
-) -> dict[str, Value]:
-    """Return metric -> mean and deviation over seeds, in per cent."""
+) -> tuple[dict[str, Value], list[str]]:
+    """Return metric -> mean and deviation over seeds, in per cent; and the hashes of the
+    evaluations, in the order of the seeds.
+    """
     layout = layout_of(outputs, row.sets)
     (merged,) = over_seeds([run_row(layout.file("eval", dataset, row.method, s)) for s in seeds])
     found = {}
@@ -223,15 +268,15 @@ def _measured(
         if mean is not None:
             mean *= 100
         found[name] = (mean, 100 * (getattr(merged, f"{key}_std") or 0.0))
-    return found
+    return found, merged.sha256
 
 
 def _record(
     row: PublishedRow,
     dataset: str,
     metric: str,
-    value: float | None,
-    std: float,
+    value: float | None = None,
+    std: float = 0.0,
     *,
     missing: bool = False,
     legacy: Value = NOTHING,
@@ -266,6 +311,8 @@ def _record(
         "explanation": explained,
         "difference": None,
         "legacy_af": legacy[0],
+        "seeds": [],
+        "sha256": [],
     }
     if printed is not None and value is not None:
         record["difference"] = value - printed.value

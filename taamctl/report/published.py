@@ -14,7 +14,7 @@ from typing import Any
 
 from taamctl.core.errors import TaamctlError
 
-TARGETS = ("main", "ablation", "params", "taskid", "sweeps")
+TARGETS = ("main", "ablation", "readings", "params", "taskid", "sweeps")
 HERE = Path(__file__).parent
 ERRORS = 3.0  # standard errors of the difference within which two means count as the same
 RUNS = 5  # behind a printed mean: the paper gives no number, fewer would make the tolerance wider

@@ -30,6 +30,7 @@ KEYS = (
     "method",
     "set",
     "seeds",
+    "sha256",
 )
 
 
@@ -141,7 +142,7 @@ def counts(records: Sequence[Record]) -> str:
         "as implied",
         "close to what is implied",
         "not as implied",
-        "nothing implied",
+        "mean",
         "no data",
         "not defined",
     )
@@ -163,7 +164,7 @@ def markdown(target: str, records: Sequence[Record], lines: Sequence[str], comma
 
 def comma_separated(records: Sequence[Record]) -> str:
     """Return the records as CSV, unrounded."""
-    lists = {"set", "seeds"}
+    lists = {"set", "seeds", "sha256"}
     lines = [
         [" ".join(map(str, r.get(k) or [])) if k in lists else r.get(k) for k in KEYS]
         for r in records

@@ -1,0 +1,65 @@
+"""What `taamctl reproduce` is to make: every row of a table as a checked context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from taamctl.cli.common import make_context
+from taamctl.cli.console import teller
+from taamctl.cli.progress_bars import make_progress
+from taamctl.cli.shared_options import Grid, RawSettings, Writing
+from taamctl.runtime.job import Context
+
+if TYPE_CHECKING:
+    from taamctl.pipeline.printed_numbers import Table
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A table that is to be made, and the contexts of its runs."""
+
+    target: str
+    base: Context
+    contexts: dict[tuple[str, tuple[str, ...]], Context]
+
+    def table(self, datasets: tuple[str, ...] | None) -> Table:
+        """Make the table.
+
+        Args:
+            datasets: those named; None: none was.
+        """
+        from taamctl.pipeline import printed_numbers
+
+        if self.target == "params":
+            return printed_numbers.cost_table(self.base, datasets)
+        return printed_numbers.measured_table(self.target, self.base, self.contexts)
+
+
+def plan_of(
+    target: str,
+    wanted: tuple[str, ...],
+    seeds: list[int] | None,
+    settings: RawSettings,
+    writing: Writing,
+) -> Plan:
+    """Return a table's rows as contexts of runs, checked."""
+    from taamctl.pipeline import printed_numbers
+    from taamctl.report import published
+
+    def context_of(methods: list[str], sets: tuple[str, ...] = ()) -> Context:
+        changed = replace(settings, overrides=[*(settings.overrides or ()), *sets])
+        quiet = replace(writing, quiet=True)
+        grid = Grid(list(wanted), methods, seeds)
+        context = make_context(grid, changed, quiet, check_methods=True)
+        made_by = f"taamctl reproduce {target}"
+        return replace(
+            context,
+            layout=printed_numbers.layout_of(settings.outputs, sets, made_by),
+            progress=make_progress(writing.quiet),
+            tell=teller(writing.quiet),
+        )
+
+    rows = published.rows(target)
+    contexts = {(row.method, row.sets): context_of([row.method], row.sets) for row in rows}
+    return Plan(target, context_of(sorted({row.method for row in rows})), contexts)
