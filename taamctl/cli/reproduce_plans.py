@@ -12,6 +12,7 @@ from taamctl.cli.shared_options import Grid, RawSettings, Writing
 from taamctl.runtime.job import Context
 
 if TYPE_CHECKING:
+    from taamctl.pipeline.plain_tables import PlainTable
     from taamctl.pipeline.printed_numbers import Table
 
 
@@ -23,13 +24,18 @@ class Plan:
     base: Context
     contexts: dict[tuple[str, tuple[str, ...]], Context]
 
-    def table(self, datasets: tuple[str, ...] | None) -> Table:
+    def table(self, datasets: tuple[str, ...] | None) -> Table | PlainTable:
         """Make the table.
 
         Args:
             datasets: those named; None: none was.
         """
-        from taamctl.pipeline import printed_numbers
+        from taamctl.pipeline import plain_tables, printed_numbers
+
+        if self.target == "theory":
+            return plain_tables.theory(self.base)
+        if self.target == "datasets":
+            return plain_tables.statistics(self.base)
 
         if self.target == "params":
             return printed_numbers.cost_table(self.base, datasets)
@@ -60,6 +66,8 @@ def plan_of(
             tell=teller(writing.quiet),
         )
 
+    if target in published.PLAIN:
+        return Plan(target, context_of(["taam"]), {})
     rows = published.rows(target)
     contexts = {(row.method, row.sets): context_of([row.method], row.sets) for row in rows}
     return Plan(target, context_of(sorted({row.method for row in rows})), contexts)

@@ -14,13 +14,16 @@ from taamctl.cli.shared_options import OUTPUTS, RawSettings, Seeds, Writing
 from taamctl.params.run_params import RunParams
 
 if TYPE_CHECKING:
+    from taamctl.pipeline.plain_tables import PlainTable
     from taamctl.pipeline.printed_numbers import Table
     from taamctl.runtime.job import Context
 
+SEEDLESS = ("params", "theory", "datasets")
+LEFT = ("dataset", "what")  # columns of words
 Target = Annotated[
     str,
     Argument(
-        help="main, ablation, readings, params (cost), taskid, sweeps, or all.",
+        help="main, ablation, readings, params (cost), taskid, sweeps, theory, datasets, or all.",
         show_default=False,
     ),
 ]
@@ -46,7 +49,9 @@ def command(
     """
     from taamctl.report import published
 
-    targets = published.TARGETS if target == "all" else (target,)
+    targets: tuple[str, ...] = (target,)
+    if target == "all":
+        targets = (*published.TARGETS, *published.PLAIN)
     wanted = tuple(dict.fromkeys(datasets or published.datasets()))
     # What can be refused is refused before any work.
     planned = [reproduce_plans.plan_of(name, wanted, seeds, settings, writing) for name in targets]
@@ -71,7 +76,7 @@ def _arguments(
     """Yield the options that make the same table again."""
     for dataset in datasets or ():
         yield f"--dataset {dataset}"
-    if target != "params":
+    if target not in SEEDLESS:
         for seed in base.params.section(RunParams).seeds:
             yield f"--seed {seed}"
     for override in settings.overrides or ():
@@ -82,14 +87,27 @@ def _arguments(
         yield f"--outputs {settings.outputs}"
 
 
-def _show(table: Table) -> None:
+def _show(table: Table | PlainTable) -> None:
+    """Print a table's cells."""
+    from taamctl.pipeline.printed_numbers import Table
+    from taamctl.report import published
+
+    title = published.title(table.target)
+    if not isinstance(table, Table):
+        columns = [Column(name, name not in LEFT, wrap=True) for name in table.columns]
+        print_table(columns, table.cells(), title=title, notes=table.conditions)
+        return
+    _show_cells(table, title)
+
+
+def _show_cells(table: Table, title: str) -> None:
     """Print the cells; those without data are one line below, and in the files cell by cell."""
-    from taamctl.report import published, reproduction
+    from taamctl.report import reproduction
 
     right = ("paper", "ours", "difference")
     print_table(
         [Column(name, name in right, wrap=True) for name in reproduction.COLUMNS],
         [reproduction.cells(r) for r in table.records if r["verdict"] != "no data"],
-        title=published.title(table.target),
+        title=title,
         notes=[f"{reproduction.counts(table.records)}.", *table.conditions],
     )

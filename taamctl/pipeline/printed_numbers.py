@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from taamctl.core import registry
-from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import StreamInfo
@@ -26,10 +25,11 @@ from taamctl.params.sections import Params
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import TrainParams
 from taamctl.pipeline import walk
+from taamctl.pipeline.at_hand import is_there
 from taamctl.report import published, reproduction
 from taamctl.report.published import PublishedRow
 from taamctl.report.report_rows import over_seeds, run_row
-from taamctl.runtime import provenance, raw_files
+from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
@@ -148,7 +148,7 @@ def measured_table(
         contexts: of every row, by its method and changed parameters.
     """
     run = base.params.section(RunParams)
-    there = [dataset for dataset in run.datasets if _is_there(base, dataset)]
+    there = [dataset for dataset in run.datasets if is_there(base, dataset)]
     for dataset in there:
         walk.features(base, dataset)
     planned = [(row, d, s) for d in there for row in published.rows(target) for s in run.seeds]
@@ -169,12 +169,6 @@ def measured_table(
     return Table(
         target, records, reproduction.conditions(target, records, _facts(base.params, run.seeds))
     )
-
-
-def _is_there(context: Context, dataset: str) -> bool:
-    """Tell whether a data set's raw files are there, or none are needed."""
-    source = data_set(dataset)
-    return not source.meta.files or raw_files.find(context.data_root, source.layouts) is not None
 
 
 def _records(

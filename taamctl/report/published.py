@@ -15,6 +15,7 @@ from typing import Any
 from taamctl.core.errors import TaamctlError
 
 TARGETS = ("main", "ablation", "readings", "params", "taskid", "sweeps")
+PLAIN = ("theory", "datasets")  # tables without verdicts
 HERE = Path(__file__).parent
 ERRORS = 3.0  # standard errors of the difference within which two means count as the same
 RUNS = 5  # behind a printed mean: the paper gives no number, fewer would make the tolerance wider
@@ -89,6 +90,14 @@ def sizes(dataset: str) -> tuple[int, tuple[int, ...]] | None:
     return None if found is None else (int(found["features"]), tuple(found["classes"]))
 
 
+def statistics() -> dict[str, dict[str, int]]:
+    """Return data set -> what is counted -> the printed count, as far as it is on file."""
+    return {
+        name: {what: int(count) for what, count in counts.items()}
+        for name, counts in _published()["statistics"].items()
+    }
+
+
 def rows(target: str) -> list[PublishedRow]:
     """Return the rows of a table.
 
@@ -96,7 +105,10 @@ def rows(target: str) -> list[PublishedRow]:
         TaamctlError: there is no such table.
     """
     if target not in TARGETS:
-        raise TaamctlError(f"no table {target!r} to reproduce", f"there are: {', '.join(TARGETS)}")
+        raise TaamctlError(
+            f"no table {target!r} to reproduce",
+            f"there are: {', '.join([*TARGETS, *PLAIN])}, and all for all of them",
+        )
     metrics = {"params": ("cost", ""), "taskid": ("id", "")}.get(target, ("aa", "af"))
     out = []
     for entry in _published()[target]:

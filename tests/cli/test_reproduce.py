@@ -82,3 +82,24 @@ def test_wrong_calls_are_refused_before_any_work(tmp_path: Path, support: Module
         assert len(errors) == 1
         assert said in done.err
         assert not (tmp_path / "outputs").exists()
+
+
+def test_tables_without_verdicts_are_counted_from_the_cache(
+    tmp_path: Path, support: ModuleType
+) -> None:
+    done = support.taamctl(tmp_path, "reproduce", "theory", "--dataset", "synthetic", "--json")
+    assert done.code == 0, done.err
+    made = json.loads(done.out)
+    assert [row["task"] for row in made["rows"]] == list(range(1, len(made["rows"]) + 1))
+    assert all(0 < row["bound"] <= 1 for row in made["rows"])
+    assert made["versions"]["torch"]
+    done = support.taamctl(tmp_path, "reproduce", "datasets", "--dataset", "synthetic")
+    assert done.code == 0, done.err
+    assert "edges inside a part" in done.out
+    folder = tmp_path / "outputs" / "reproduce"
+    assert (folder / "datasets.md").read_text().startswith("# Data sets: printed and counted")
+    assert (folder / "theory.csv").read_text().startswith("dataset,task,nearest")
+    alone = ("--set", "precompute.store_x=false")
+    refused = support.taamctl(tmp_path, "reproduce", "theory", "--dataset", "synthetic", *alone)
+    assert refused.code == 1
+    assert "precompute.store_x" in refused.err
