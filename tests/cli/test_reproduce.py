@@ -101,5 +101,5 @@ def test_tables_without_verdicts_are_counted_from_the_cache(
     assert (folder / "theory.csv").read_text().startswith("dataset,task,nearest")
     alone = ("--set", "precompute.store_x=false")
     refused = support.taamctl(tmp_path, "reproduce", "theory", "--dataset", "synthetic", *alone)
-    assert refused.code == 1
+    assert refused.code == 2
     assert "precompute.store_x" in refused.err
