@@ -233,11 +233,11 @@ def _watch_files() -> None:
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             path, _, flags = arguments
-            if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-                if isinstance(path, (str, bytes)):
-                    where = os.path.realpath(os.fsdecode(path))
-                    if not where.startswith(inside):
-                        raise SystemExit(f"wrote {where}")
+            writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            if writes and isinstance(path, (str, bytes)):
+                where = os.path.realpath(os.fsdecode(path))
+                if not where.startswith(inside):
+                    raise SystemExit(f"wrote {where}")
         elif event in ("os.system", "os.exec", "os.posix_spawn", "socket.connect"):
             raise SystemExit(f"called {event}")
 
@@ -432,7 +432,6 @@ def main() -> int:
     call.add_argument("--seed", type=int, default=0)
     call.add_argument("--jobs", type=int, default=1)
     call.add_argument("--keep", type=Path, help="folder for the inputs that were wrong")
-    call.add_argument("--show", help="print an input: PARSER:NUMBER")
     call.add_argument("--work", help=argparse.SUPPRESS)
     chosen = call.parse_args()
     if chosen.work:

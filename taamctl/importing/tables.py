@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.input_limits import MOST_COLUMNS
 from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
 from taamctl.importing.table_head import delimiter_of, header, names_and_skip, read_head
@@ -140,6 +141,7 @@ def read_table(
             raise TaamctlError(f"{path} is empty: it has no row", "check how it was written")
         headed = bool(head.names) or has_header(head.cells)
         names, skip = names_and_skip(head, headed)
+        _refuse_wide(len(names), path)
         _refuse_twice(names, path)
         stream.seek(0)
         frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path, decimal)
@@ -258,6 +260,15 @@ def _parse(
             raise TaamctlError(
                 f"{path} is no UTF-8 text: {error.reason} at byte {error.start}", "save it as UTF-8"
             ) from error
+
+
+def _refuse_wide(columns: int, path: Path) -> None:
+    if columns > MOST_COLUMNS:
+        raise TaamctlError(
+            f"{path} has {columns:,} columns; a text table may have {MOST_COLUMNS:,}",
+            "save so many features as .npz or as Matrix Market, or name what stands between the "
+            "cells with --delimiter",
+        )
 
 
 def _refuse_binary(first: bytes, path: Path) -> None:
