@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.input_limits import require_memory
 from taamctl.core.types import Array
 from taamctl.graph.pickled_arrays import PickledArray, StandIn
 from taamctl.graph.raw_values import reading
@@ -202,6 +203,8 @@ def _features_of_events(
             f"{where} holds neither x nor msg, so no features",
             "put node features [N, F] into data.x, or messages into msg",
         )
+    width = int(np.asarray(message).size) // len(message)
+    require_memory(3 * 8 * n * width, where, f"features of {n:,} nodes, as its events number them,")
     arrays["x"] = _means(source, target, np.asarray(message), n)
     return (f"{where}: features are the means of the nodes' events (msg)",)
 
