@@ -12,6 +12,8 @@ the process, a hang, code of a file that runs, a file written outside. What is w
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 import json
 import mmap
 import os
@@ -39,6 +41,11 @@ LONGEST = 1000  # characters of a line of a message
 HANG = 20.0  # seconds for one input
 STATE = struct.Struct("4q")  # the input at hand, refused, read, 1 at the end
 SLOTS = ("at", "refused", "read", "done")
+LIBRARIES = {  # what a guarded process imports, imported before it is forked
+    "dgl": ("torch", "dgl"),
+    "parquet": ("pyarrow.parquet", "taamctl.importing.parquet_child"),
+    "mat": ("scipy.io", "taamctl.importing.mat_child"),
+}
 QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "DGLBACKEND": "pytorch"}
 
 
@@ -189,6 +196,8 @@ def work(parser: str, seed: int, first: int, last: int, step: int, corpus: Path)
     with Path("state").open("r+b") as stream:
         state = mmap.mmap(stream.fileno(), STATE.size)
     at, refused, read, _ = STATE.unpack(state[:])
+    for library in LIBRARIES.get(parser, ()):
+        importlib.import_module(library)
     call = reader(parser)
     _warm(parser, call, known)
     _limit_memory()
@@ -209,14 +218,34 @@ def work(parser: str, seed: int, first: int, last: int, step: int, corpus: Path)
 
 def _warm(parser: str, call: Callable[[list[Path]], None], known: list[Case]) -> None:
     """Read every whole file once: what is imported then counts as no memory of an input."""
-    _fork_guarded(parser)
+    _fork_guarded()
     for case in known:
         shutil.copytree(case.folder, case.folder.name, dirs_exist_ok=True)
         _read_one(call, [Path(case.folder.name, each) for each in case.named])
 
 
-def _fork_guarded(parser: str) -> None:
+def _fork_guarded() -> None:
     """Let the guarded readers run in forks of this process: the same code, started faster."""
+    from taamctl.importing import guarded, guarded_child
+
+    def launch(arguments: list[str], seconds: int) -> str:
+        process = os.fork()
+        if not process:
+            os.close(2)  # what a parser says before it stops
+            with contextlib.suppress(BaseException):
+                guarded_child.main(*arguments[:4], *map(int, arguments[4:]))
+                os._exit(0)
+            os._exit(1)
+        begun, code, ended = time.monotonic(), 0, 0
+        while not ended:
+            ended, code = os.waitpid(process, os.WNOHANG)
+            if not ended and time.monotonic() - begun > min(seconds, HANG / 2):
+                os.kill(process, 9)
+                raise TimeoutError(f"the guarded process took {HANG / 2:.0f} s")
+            time.sleep(0.0005)
+        return guarded.how_it_ended(os.waitstatus_to_exitcode(code))
+
+    guarded._launch = launch
 
 
 def _limit_memory() -> None:

@@ -12,6 +12,10 @@ MOST_COLUMNS = 50_000  # of a text table; pandas takes 0.2 ms for each, however 
 MOST_HEADER = 1 << 16  # bytes of the header of an npy array, which is about 100
 MOST_NESTED = 8  # brackets inside brackets there
 MOST_TUPLES = 20_000  # tuples in a pickle of tensors: Python hashes them as deep as they nest
+CHILD_MEMORY = 3 << 29  # bytes for a parser in a process of its own, whatever the file's size
+CHILD_PER_BYTE = 64  # and so many more for each byte of the file, which may be packed
+CHILD_SECONDS = 60  # and its time: 1 M nodes with 10 M edges take about 2 s
+CHILD_BYTES_PER_SECOND = 1 << 20
 UNCHECKED = 64 << 20  # bytes that need no look at the memory that is free
 
 
@@ -50,3 +54,13 @@ def free_memory() -> int:
     if soft != resource.RLIM_INFINITY:
         free.append(soft - int(psutil.Process().memory_info().vms))
     return max(0, min(free))
+
+
+def child_memory(size: int) -> int:
+    """Return the bytes that a parser in a process of its own may take for a file of so many."""
+    return CHILD_MEMORY + CHILD_PER_BYTE * size
+
+
+def child_seconds(size: int) -> int:
+    """Return the seconds that it may take."""
+    return CHILD_SECONDS + size // CHILD_BYTES_PER_SECOND
