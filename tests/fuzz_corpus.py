@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import pickle
 import shutil
 import sys
 import tarfile
@@ -75,9 +74,7 @@ def _networkx(extension: str, write: str) -> Callable[[Path], None]:
         for k, directed in enumerate((False, True)):
             graph = networkx.DiGraph() if directed else networkx.Graph()
             for i in range(5):
-                graph.add_node(
-                    str(i) if k else i, x1=i + 0.5, x2=i, label2=f"c{i % 2}", kind=f"c{i % 2}"
-                )
+                graph.add_node(str(i) if k else i, x1=i + 0.5, x2=i, **{"class": f"c{i % 2}"})
             graph.add_edges_from([(u, v) for u, v in zip(graph, [*graph][1:], strict=False)])
             folder = root / str(k)
             folder.mkdir(parents=True)
@@ -172,7 +169,7 @@ def _parquet(root: Path) -> None:
             "id": pa.array(["a", "b", None, "d"]).dictionary_encode(),
             "label": pa.array([1, None, 2, 2]),
             "v": pa.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0], [1.0, 1.0]]),
-            "when": pa.array([1, 2, 3, 4], pa.timestamp("s")),
+            "time": pa.array([1, 2, 3, 4], pa.timestamp("s")),
             "d": pa.array([1, 2, 3, 4], pa.decimal128(5, 1)),
         }
     )
@@ -321,4 +318,3 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "tasks": _side_table("tasks", ("class,task\n0,first\n1,second\n", "label;task\n0;1\n1;1\n")),
     "split": _side_table("split", ("id,part\n0,train\n1,val\n2,test\n", "id part\n0 1\n3 2\n")),
 }
-_ = pickle
