@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+LONGEST = 1000  # characters of a line of a message: names may be long, and values come from files
+
 
 class TaamctlError(Exception):
     """A fault in the call or its inputs, shown as `error: ...` and `hint: ...` without a traceback.
@@ -16,9 +18,20 @@ class TaamctlError(Exception):
     exit_code = 2
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = _clipped(message)
+        super().__init__(self.message)
         self.hint = hint
+
+
+def _clipped(message: str) -> str:
+    """Return a message without the middle of a line that nobody can read."""
+    if len(message) <= LONGEST:
+        return message
+    half = LONGEST // 2 - 5
+    lines = message.split("\n")
+    return "\n".join(
+        f"{line[:half]} ... {line[-half:]}" if len(line) > LONGEST else line for line in lines
+    )
 
 
 def explain_os_error(error: OSError, path: object) -> TaamctlError:

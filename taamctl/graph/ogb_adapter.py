@@ -16,7 +16,6 @@ import importlib.util
 import io
 import sys
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -27,6 +26,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.graph.npz_check import require_sound
 from taamctl.graph.raw_values import clean_labels, dense_features, reading
 
 CSV_FILES = (
@@ -133,6 +133,9 @@ def _read_csv(folder: Path) -> tuple[RawArrays, Array]:
 
 
 def _read_binary(folder: Path) -> tuple[RawArrays, Array]:
+    for name in BINARY_FILES:
+        with (folder / name).open("rb") as stream:
+            require_sound(stream, str(folder / name))
     raw = _raw_reader().read_binary_graph_raw
     with _silent():
         graph = _only(raw(str(folder)))
@@ -183,7 +186,7 @@ def _first_broken(folder: Path) -> str:
                     whole = archive.testzip() is None
             else:
                 whole = _decompresses(path)
-        except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        except Exception:  # what a damaged archive makes of Python's readers, no list holds
             whole = False
         if not whole:
             return path.name

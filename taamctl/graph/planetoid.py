@@ -8,7 +8,8 @@ nodes at the ids that `test.index` gives them.
 
 from __future__ import annotations
 
-import importlib
+import collections
+import io
 import pickle
 from itertools import chain
 from typing import IO, Any
@@ -17,25 +18,18 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, NodeGraph
+from taamctl.graph import pickle_check
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy
+from taamctl.graph.pickled_arrays import plain, stand_in_for
 from taamctl.graph.raw_values import default_class_names, reading
 
 PARTS = ("allx", "ally", "tx", "ty", "graph")
 INDEX = "test.index"
 
-# names in the pickle, and where each lives today
-_ALLOWED = {
-    ("numpy", "ndarray"): "numpy",
-    ("numpy", "dtype"): "numpy",
-    ("numpy.core.multiarray", "_reconstruct"): "numpy._core.multiarray",
-    ("numpy._core.multiarray", "_reconstruct"): "numpy._core.multiarray",
-    ("numpy.core.numeric", "_frombuffer"): "numpy._core.numeric",
-    ("numpy._core.numeric", "_frombuffer"): "numpy._core.numeric",
-    ("scipy.sparse.csr", "csr_matrix"): "scipy.sparse",
-    ("scipy.sparse._csr", "csr_matrix"): "scipy.sparse",
-    ("collections", "defaultdict"): "collections",
-    ("__builtin__", "list"): "builtins",
-    ("builtins", "list"): "builtins",
+_CONTAINERS = {
+    ("collections", "defaultdict"): collections.defaultdict,
+    ("__builtin__", "list"): list,
+    ("builtins", "list"): list,
 }
 
 
@@ -48,7 +42,7 @@ class _ArrayUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the object that `module.name` stands for, if it is on the list."""
-        found = allowed(module, name)
+        found = _CONTAINERS.get((module, name)) or stand_in_for(module, name)
         if found is None:
             raise TaamctlError(
                 f"{self._where}: refused to construct {module}.{name}; "
@@ -56,16 +50,6 @@ class _ArrayUnpickler(pickle.Unpickler):
                 "do not trust this file; delete it and get it from its publisher",
             )
         return found
-
-
-def allowed(module: str, name: str) -> Any:
-    """Return what `module.name` of a pickle stands for, or None where the list lacks it."""
-    home = _ALLOWED.get((module, name))
-    if home is None:
-        return None
-    if int(np.__version__.partition(".")[0]) < 2:
-        home = home.replace("numpy._core", "numpy.core")
-    return getattr(importlib.import_module(home), name)
 
 
 def load_pickle(stream: IO[bytes], where: str) -> Any:
@@ -76,7 +60,9 @@ def load_pickle(stream: IO[bytes], where: str) -> Any:
             dicts.
     """
     with reading(where):
-        return _ArrayUnpickler(stream, where).load()
+        content = stream.read()
+        pickle_check.require_sound(content, where)
+        return plain(_ArrayUnpickler(io.BytesIO(content), where).load())
 
 
 def load_index(stream: IO[bytes], where: str) -> Array:

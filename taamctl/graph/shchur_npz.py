@@ -14,6 +14,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy
+from taamctl.graph.npz_check import require_sound
 from taamctl.graph.raw_values import clean_labels, default_class_names, reading
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def read_arrays(
     Raises:
         TaamctlError: the file is broken, a wanted key is missing, or an array is a pickled object.
     """
+    require_sound(stream, where)
     with reading(where), np.load(stream, allow_pickle=False) as archive:
         missing = [key for key in wanted if key not in archive.files]
         if missing:

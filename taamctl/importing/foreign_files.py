@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
+from taamctl.graph.raw_values import reading
 from taamctl.importing.messages import shown
 from taamctl.importing.tables import opened
 
@@ -62,10 +63,12 @@ def refuse_foreign(path: Path, kind: str = "") -> None:
 
 def _refuse_archive(path: Path, name: str) -> None:
     """Refuse a zip that is neither what NumPy nor what torch writes."""
-    if not zipfile.is_zipfile(path):
-        return  # truncated: its reader says so
-    with zipfile.ZipFile(path) as archive:
-        members = [member for member in archive.namelist() if not member.endswith("/")]
+    with reading(str(path)):
+        if not zipfile.is_zipfile(path):
+            return  # truncated: its reader says so
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    members = [member for member in names if not member.endswith("/")]
     if any(member.startswith("xl/") for member in members):
         raise TaamctlError(f"{path} is a spreadsheet (xlsx)", "save its tables as CSV in UTF-8")
     last = [member.rpartition("/")[2] for member in members]

@@ -51,7 +51,17 @@ def _require_classes(stated: Mapping[str, object], names: tuple[str, ...], where
 def _natural(text: str) -> list[tuple[int, int, str]]:
     """Return a key that sorts `day 2` before `day 10`."""
     pieces = [piece for piece in re.split(r"(\d+)", text) if piece]
-    return [(0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in pieces]
+    return [_of_piece(piece) for piece in pieces]
+
+
+def _of_piece(piece: str) -> tuple[int, int, str]:
+    """Return the key of digits, or of other text: digits are compared as they are spelled, since
+    Python makes no number of thousands of them.
+    """
+    if not piece.isdecimal():
+        return (1, 0, piece)
+    digits = piece.lstrip("0")
+    return (0, len(digits), digits)
 
 
 def _class_name(value: object, names: tuple[str, ...]) -> str:

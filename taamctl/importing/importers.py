@@ -19,7 +19,7 @@ from taamctl.importing.assembly import assemble
 from taamctl.importing.foreign_files import refuse_foreign
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
-from taamctl.importing.tables import opened, read_table
+from taamctl.importing.tables import forget, opened, read_table
 
 # format -> (module, suffixes, what it is); every module has read(paths, options) -> RawGraph
 FORMATS = {
@@ -175,6 +175,7 @@ def read_raw(
         raw = _with_tasks(raw, tasks, options)
     if split is not None:
         raw = _with_parts(raw, split, options)
+    forget()
     files = [p for p in (*paths, tasks, split) if p is not None]
     return replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain
-from taamctl.graph.raw_values import reading
+from taamctl.graph.raw_values import REASON
 from taamctl.importing.arrays import only
 from taamctl.importing.elements import Elements
 from taamctl.importing.options import ImportOptions
@@ -41,12 +41,11 @@ def read_by(
         ) from error
     with opened(path) as stream:
         try:
-            with reading(where):
-                graph = getattr(networkx, function)(stream, **more)
-        except (networkx.NetworkXError, SyntaxError) as error:  # of XML: ParseError
+            graph = getattr(networkx, function)(stream, **more)
+        except Exception as error:  # from there come SyntaxError, StopIteration, NameError, ...
+            reason = " ".join(str(error).split())[:REASON] or type(error).__name__
             raise TaamctlError(
-                f"{where} cannot be read: {' '.join(str(error).split())[:200]}",
-                f"it is no {what}, or damaged; write it again",
+                f"{where} cannot be read: {reason}", f"it is no {what}, or damaged; write it again"
             ) from error
     return _raw(graph, options, where)
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
-from taamctl.graph.dgl_adapter import MAGIC, load_graph
+from taamctl.graph.dgl_adapter import MAGIC
 from taamctl.graph.raw_values import reading
+from taamctl.importing import guarded
 from taamctl.importing.arrays import from_arrays, only
+from taamctl.importing.dgl_child import DATA
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import require_file
@@ -29,14 +31,14 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             raise TaamctlError(
                 f"{path} is not what dgl.save_graphs writes", "--format names another format"
             )
-    saved = load_graph(path)
-    notes = tuple(f"{path}: edge data not read: {key}" for key in saved.edge_keys)
+    saved = guarded.call("dgl_child:parts_of", path, libraries="torch,dgl")
+    notes = tuple(f"{path}: edge data not read: {key}" for key in saved["edge_keys"])
     return from_arrays(
-        saved.node_data,
+        {key.removeprefix(DATA): saved[key] for key in saved if key.startswith(DATA)},
         options,
         str(path),
-        (saved.source, saved.target),
-        nodes=saved.num_nodes,
+        (saved["source"], saved["target"]),
+        nodes=saved["num_nodes"],
         notes=notes,
         by_row=True,
     )

@@ -11,15 +11,17 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain
+from taamctl.importing import guarded
 from taamctl.importing.arrays import Unread, from_arrays, only
 from taamctl.importing.column_names import guess
-from taamctl.importing.mat_child import matrices_of
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
+from taamctl.importing.tables import require_file
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
+_HINT = "the file is truncated or no .mat file up to version 7; save it again in MATLAB with -v7"
 _EDGES = ("network", "net", "adj", "adjacency", "adjmatrix", "a", "w", "graph")
 _FEATURES = ("attributes", "attrb", "attr", "features", "feat", "fea", "x")
 _LABELS = ("label", "labels", "group", "gnd", "class", "y")
@@ -35,7 +37,8 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     """
     path = only(paths, "a .mat file")
     where = str(path)
-    found = matrices_of(path)
+    require_file(path)
+    found = guarded.call("mat_child:matrices_of", path, _HINT)
     kept = {key: _WHY if value is None else value for key, value in found.items()}
     edges = options.source or guess(kept, _EDGES)
     adjacency = _square(kept, edges, where)

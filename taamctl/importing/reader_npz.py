@@ -11,7 +11,8 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.graph.raw_values import reading
+from taamctl.graph.npz_check import require_sound
+from taamctl.graph.raw_values import reading, require_text
 from taamctl.graph.shchur_npz import check_rows, entries
 from taamctl.importing.arrays import Unread, from_arrays, only
 from taamctl.importing.node_ids import quoted
@@ -64,7 +65,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
 def _contents(path: Path) -> tuple[dict[str, Array], dict[str, Unread]]:
     """Return the arrays of a file, and what of it is not read."""
     where = str(path)
-    with opened(path) as stream, reading(where), np.load(stream, allow_pickle=False) as archive:
+    with opened(path) as stream, reading(where):
+        require_sound(stream, where)
+        archive = np.load(stream, allow_pickle=False)
         if not hasattr(archive, "files"):
             raise TaamctlError(
                 f"{where} holds one array, expected several with names",
@@ -111,7 +114,7 @@ def _join_features(arrays: dict[str, Array], where: str) -> None:
 def _array(archive: Mapping[str, Array], key: str, where: str) -> Array | Unread:
     """Return an array; what is a pickled object is left alone, as reading it could run code."""
     try:
-        return archive[key]
+        return require_text(archive[key])
     except ValueError as error:
         if "allow_pickle" not in str(error):
             raise

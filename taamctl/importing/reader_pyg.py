@@ -1,78 +1,32 @@
 """What torch.save wrote: PyG's Data and TemporalData, or a dict of tensors.
 
-An allow-list decides what the file may construct.
-
-PyG itself is not needed: its classes become inert stand-ins that only keep their state. Nothing
-that the file names is looked up unless it is on the list, so a file cannot run code.
+Neither PyG nor torch is needed, and a file cannot run code.
 """
 
 from __future__ import annotations
 
-import collections
-import pickle
-import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.core.plain_values import Plain
+from taamctl.core.input_limits import require_memory
 from taamctl.core.types import Array
-from taamctl.graph.planetoid import allowed as numpy_allowed
+from taamctl.graph.pickled_arrays import PickledArray, StandIn
 from taamctl.graph.raw_values import reading
 from taamctl.importing.arrays import LABEL, from_arrays, only
 from taamctl.importing.column_names import guess
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
-from taamctl.importing.tables import require_file
+from taamctl.importing.torch_file import CONVERT, load
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
-    import torch
 
-CONVERT = "convert it where torch_geometric is installed: torch.save(data.to_dict(), path)"
-_TORCH = {
-    "torch._utils": ("_rebuild_tensor_v2", "_rebuild_parameter", "_rebuild_sparse_tensor"),
-    "torch.serialization": ("_get_layout",),
-    "torch": (
-        "Size",
-        "device",
-        "int8",
-        "uint8",
-        "int16",
-        "int32",
-        "int64",
-        "float16",
-        "bfloat16",
-        "float32",
-        "float64",
-        "bool",
-        "strided",
-        "sparse_coo",
-    ),
-}
-_BUILTINS = ("set", "frozenset", "slice", "list", "dict", "tuple", "int", "float", "bool", "str")
-_OURS = ("torch_geometric.data", "torch_geometric.data.")
 EVENTS = ("src", "dst", "t")
-
-
-class StandIn:
-    """An object of a class that is not there: it keeps its state and does nothing."""
-
-    def __new__(cls, *_: object, **__: object) -> StandIn:
-        """Take any arguments."""
-        return super().__new__(cls)
-
-    def __init__(self, *_: object, **__: object) -> None:
-        self.state: Plain = None
-
-    def __setstate__(self, state: Plain) -> None:
-        """Keep what the file says."""
-        self.state = state
 
 
 def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
@@ -114,79 +68,6 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     )
 
 
-def load(path: Path) -> object:
-    """Return what torch.save wrote, PyG's objects as stand-ins.
-
-    Raises:
-        TaamctlError: damaged, written before torch 1.6, compiled code, or a name that is not on the
-            list.
-    """
-    import torch
-
-    require_file(path)
-    where = str(path)
-    with reading(where):
-        if not zipfile.is_zipfile(path):
-            raise TaamctlError(
-                f"{where} is not what torch.save writes since torch 1.6, or is truncated",
-                "save it again with torch.save",
-            )
-        with zipfile.ZipFile(path) as archive:
-            members = [name.rpartition("/")[2] for name in archive.namelist()]
-        if "constants.pkl" in members or "data.pkl" not in members:
-            raise TaamctlError(
-                f"{where} holds no saved object, or compiled code",
-                "save the data itself: torch.save(data, path)",
-            )
-        refused: list[str] = []
-        reader = SimpleNamespace(Unpickler=_restricted(refused), load=None, __name__="restricted")
-        try:
-            # not weights_only, which knows no stand-ins: everything that is looked up passes
-            # `_restricted`
-            return torch.load(path, map_location="cpu", pickle_module=reader, weights_only=False)
-        except pickle.UnpicklingError as error:
-            if refused:
-                raise TaamctlError(
-                    f"{where}: refused to construct {refused[0]}; only tensors, arrays, plain "
-                    "containers and torch_geometric.data belong there",
-                    f"do not trust a file that you did not write; else {CONVERT}",
-                ) from error
-            raise
-
-
-def _latin1(text: str, encoding: str) -> bytes:
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"bytes are spelled in {encoding}, expected latin1")
-    return text.encode("latin1")
-
-
-def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
-    """Return an unpickler that looks up what is on the list, makes stand-ins for PyG's classes,
-    and puts other names into `refused`.
-    """
-    classes: dict[str, type[StandIn]] = {}
-
-    class Restricted(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> Plain:
-            if module == "__builtin__":  # as old protocols call it
-                module = "builtins"
-            if module in _OURS or module.startswith(_OURS[1]):
-                return classes.setdefault(name, type(name, (StandIn,), {}))
-            if name in _TORCH.get(module, ()) or (module == "builtins" and name in _BUILTINS):
-                return super().find_class(module, name)
-            if (module, name) == ("collections", "OrderedDict"):
-                return collections.OrderedDict
-            if (module, name) == ("_codecs", "encode"):  # how old protocols spell bytes of an array
-                return _latin1
-            found = numpy_allowed(module, name)
-            if found is None:
-                refused.append(f"{module}.{name}")
-                raise pickle.UnpicklingError(f"{module}.{name} is not on the list")
-            return found
-
-    return Restricted
-
-
 def _contents(loaded: object, where: str) -> dict[str, object]:
     """Return the graph's tensors by their keys, wherever this version of PyG keeps them."""
     loaded = _only_graph(loaded, where)
@@ -197,9 +78,9 @@ def _contents(loaded: object, where: str) -> dict[str, object]:
     if isinstance(loaded, StandIn):
         loaded = _stored(loaded, where)
     if not isinstance(loaded, dict) or not loaded or not all(isinstance(k, str) for k in loaded):
+        kind = "Tensor" if isinstance(loaded, np.ndarray) else type(loaded).__name__
         raise TaamctlError(
-            f"{where} holds {type(loaded).__name__}, expected a Data, a TemporalData or a dict of "
-            "tensors",
+            f"{where} holds {kind}, expected a Data, a TemporalData or a dict of tensors",
             CONVERT,
         )
     return loaded
@@ -242,35 +123,17 @@ def _stored(data: StandIn, where: str) -> dict[str, object]:
 
 
 def _array(value: object) -> Array | sp.csr_matrix | None:
-    """Return a tensor or an array as numpy or scipy; None for anything else."""
-    import torch
+    """Return an array or a sparse matrix; None for anything else."""
+    import scipy.sparse as sp
 
-    if isinstance(value, torch.Tensor):
-        return _of_tensor(value.detach().resolve_conj().resolve_neg())
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+    if isinstance(value, PickledArray):
+        return value.array
+    if isinstance(value, np.ndarray) or sp.issparse(value):
         return value
     if not isinstance(value, (list, tuple)) or not value:
         return None
     plain = all(isinstance(item, (str, int, float)) for item in value)
     return np.array(value) if plain else None
-
-
-def _of_tensor(tensor: torch.Tensor) -> Array | sp.csr_matrix | None:
-    import scipy.sparse as sp
-    import torch
-
-    if tensor.layout == torch.sparse_coo:
-        # scipy checks that the indices lie inside, torch does not
-        indices = tensor._indices().numpy()
-        entries = tensor._values().numpy()
-        if len(indices) != 2 or entries.ndim != 1:
-            return None
-        return sp.coo_matrix((entries, tuple(indices)), shape=tuple(tensor.shape)).tocsr()
-    if tensor.layout != torch.strided:
-        return None
-    if tensor.dtype == torch.bfloat16:  # NumPy has no such type
-        tensor = tensor.float()
-    return np.asarray(tensor.numpy())
 
 
 def _events(
@@ -340,6 +203,8 @@ def _features_of_events(
             f"{where} holds neither x nor msg, so no features",
             "put node features [N, F] into data.x, or messages into msg",
         )
+    width = int(np.asarray(message).size) // len(message)
+    require_memory(3 * 8 * n * width, where, f"features of {n:,} nodes, as its events number them,")
     arrays["x"] = _means(source, target, np.asarray(message), n)
     return (f"{where}: features are the means of the nodes' events (msg)",)
 

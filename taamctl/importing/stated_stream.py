@@ -10,6 +10,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
 from taamctl.importing import node_ids
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, guess
+from taamctl.importing.messages import shown
 from taamctl.importing.tables import Table
 from taamctl.importing.words import MISSING, NO_LABEL, PART_WORDS, spelled
 
@@ -33,12 +34,13 @@ def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) ->
             continue
         if t.lower() in MISSING:
             raise TaamctlError(
-                f"{where}: no task in {name!r} at row {row}, whose class is {c!r}",
+                f"{where}: no task in {name!r} at row {row}, whose class is {shown(c)!r}",
                 "every node of a class states its task",
             )
         if found.setdefault(c, t) != t:
             raise TaamctlError(
-                f"{where}: class {c!r} has the tasks {found[c]} and {t} (row {row})",
+                f"{where}: class {shown(c)!r} has the tasks {shown(found[c])} and {shown(t)} "
+                f"(row {row})",
                 "a class arrives once, with one task",
             )
     return found
@@ -71,13 +73,14 @@ def parts_of_table(table: Table, node_id: Array | None, n: int) -> Array:
         part = _part_word(word, table.where, row)
         if name not in row_of:
             raise TaamctlError(
-                f"{table.where}: row {row} is about the node {name!r}, which the graph lacks",
+                f"{table.where}: row {row} is about the node {shown(name)!r}, which the graph "
+                "lacks",
                 "ids must be spelled alike",
             )
         before = out[row_of[name]]
         if before and PART_WORDS.get(before, before) != PART_WORDS.get(part, part):
             raise TaamctlError(
-                f"{table.where}: the node {name!r} is in {before} and in {part} (row {row})",
+                f"{table.where}: the node {shown(name)!r} is in {before} and in {part} (row {row})",
                 "a node belongs to one part",
             )
         out[row_of[name]] = part
@@ -107,7 +110,7 @@ def _part_word(word: object, where: str, row: int) -> str:
     part = spelled(word).lower()
     if part not in PART_WORDS and part not in ("0", "1", "2", *MISSING):
         raise TaamctlError(
-            f"{where}: the part {word!r} at row {row} is none of {', '.join(PARTS)}",
+            f"{where}: the part {shown(word)!r} at row {row} is none of {', '.join(PARTS)}",
             "leave it empty for a node of no part",
         )
     return part

@@ -6,21 +6,23 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib.util
 import io
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-import numpy as np
-
 from taamctl.core.errors import TaamctlError
+from taamctl.core.input_limits import MOST_COLUMNS
 from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
+from taamctl.importing import guarded
 from taamctl.importing.table_head import delimiter_of, header, names_and_skip, read_head
 
 PARQUET = (".parquet", ".pq")
@@ -140,6 +142,7 @@ def read_table(
             raise TaamctlError(f"{path} is empty: it has no row", "check how it was written")
         headed = bool(head.names) or has_header(head.cells)
         names, skip = names_and_skip(head, headed)
+        _refuse_wide(len(names), path)
         _refuse_twice(names, path)
         stream.seek(0)
         frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path, decimal)
@@ -260,6 +263,15 @@ def _parse(
             ) from error
 
 
+def _refuse_wide(columns: int, path: Path) -> None:
+    if columns > MOST_COLUMNS:
+        raise TaamctlError(
+            f"{path} has {columns:,} columns; a text table may have {MOST_COLUMNS:,}",
+            "save so many features as .npz or as Matrix Market, or name what stands between the "
+            "cells with --delimiter",
+        )
+
+
 def _refuse_binary(first: bytes, path: Path) -> None:
     """Refuse what is no text: spreadsheets, archives, UTF-16."""
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -276,53 +288,24 @@ def _refuse_binary(first: bytes, path: Path) -> None:
 
 def _parquet(path: Path, rows: bool = True) -> Table:
     require_file(path)
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
+    if importlib.util.find_spec("pyarrow") is None:
         raise TaamctlError(
             f"reading {path} needs the package pyarrow, which is missing",
             "pip install 'taamctl[parquet]', or save the table as CSV",
-        ) from error
-    with reading(str(path)):
-        table = (
-            pyarrow.parquet.read_table(path)
-            if rows
-            else pyarrow.parquet.read_schema(path).empty_table()
         )
-        twice = next(
-            (n for i, n in enumerate(table.column_names) if n in table.column_names[:i]), None
-        )
-        if twice is not None:
-            raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
-        columns = {name: _column(path, name, table.column(name)) for name in table.column_names}
-    if rows and not table.num_rows:
+    about = path.stat()
+    columns = _columns_of_parquet(path, about.st_size, about.st_mtime_ns)
+    table = Table(str(path), dict(columns))
+    if rows and not table.rows:
         raise TaamctlError(f"{path} has no row", "check how it was written")
-    return Table(str(path), columns)
+    return table
 
 
-def _matrix_of_lists(path: Path, name: str, rows: list[list[float] | None]) -> Array:
-    widths = {len(row) for row in rows if row is not None}
-    if rows and (len(widths) != 1 or None in rows):
-        raise TaamctlError(
-            f"{path}: the lists in column {name!r} have different lengths",
-            "a column of lists holds equally many numbers in every row",
-        )
-    return np.array(rows)
+@lru_cache(maxsize=4)  # the names of the columns are asked for before the columns
+def _columns_of_parquet(path: Path, size: int, changed: int) -> dict[str, Array]:
+    return guarded.call("parquet_child:columns_of", path, libraries="pyarrow.parquet")
 
 
-def _column(path: Path, name: str, column: Any) -> Array:
-    """Return a column of an Arrow table; lists of equal length become rows of a matrix."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _matrix_of_lists(path, name, column.to_pylist())
-    if pa.types.is_decimal(kind):
-        column = column.cast(pa.float64())
-    elif pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    elif pa.types.is_integer(kind) and column.null_count:
-        return np.array(
-            [float("nan") if v is None else v for v in column.to_pylist()], object
-        )  # as floats, large ids would collide
-    return np.array(column.to_numpy())
+def forget() -> None:
+    """Give up the Parquet tables that were kept for who asks again."""
+    _columns_of_parquet.cache_clear()

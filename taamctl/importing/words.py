@@ -27,7 +27,9 @@ NO_LABEL = MISSING | {"unknown", "unlabelled", "unlabeled"}
 
 
 def exact(text: str) -> float | int:
-    """Return a number of any size: an integer where it is spelled so, for floats stop at 2**53."""
+    """Return a number of any size: an integer where it is spelled so, for floats stop at 2**53; of
+    thousands of digits, which Python does not take for an integer, the float that it is: infinity.
+    """
     try:
         return int(text)
     except ValueError:

@@ -24,6 +24,7 @@ BOUNDS = {
     "le": ("<=", operator.le),
     "lt": ("<", operator.lt),
 }
+MOST_SHOWN = 60  # characters of a value in a message
 KINDS = {int: "whole number", float: "finite number", bool: "true or false", str: "text"}
 
 
@@ -35,7 +36,7 @@ def bind(cls: type[P], values: object, where: str, faults: list[str]) -> P | Non
         faults.append(f"{where}: section missing")
         return None
     if not isinstance(values, Mapping):
-        faults.append(f"{where}: {values!r} is no mapping")
+        faults.append(f"{where}: {_shown(values)} is no mapping")
         return None
     hints = typing.get_type_hints(cls)
     fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
@@ -78,6 +79,12 @@ def raise_faults(source: str, faults: list[str]) -> None:
         )
 
 
+def _shown(value: object) -> str:
+    """Return a value as a message shows it: cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+
+
 def kind_name(kind: object) -> str:
     """Return a parameter's type in words."""
     args = typing.get_args(kind)
@@ -100,7 +107,7 @@ def _value(
         made = msgspec.convert(_respelled(kind, value), kind)
         _require_finite(made)
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError):
-        faults.append(f"{where}: {value!r} is no {kind_name(kind)}")
+        faults.append(f"{where}: {_shown(value)} is no {kind_name(kind)}")
         return None
     if made is None:
         return None
@@ -108,13 +115,15 @@ def _value(
     if isinstance(choices, tuple) and made not in choices:
         near = difflib.get_close_matches(str(made), [str(c) for c in choices], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        faults.append(f"{where}: {value!r} is not one of {', '.join(map(str, choices))}{hint}")
+        faults.append(
+            f"{where}: {_shown(value)} is not one of {', '.join(map(str, choices))}{hint}"
+        )
     numbers = made if isinstance(made, tuple) else (made,)
     bounds = meta.get("bounds")
     for name, bound in (bounds if isinstance(bounds, Mapping) else {}).items():
         sign, holds = BOUNDS[name]
         if not all(holds(number, bound) for number in numbers):
-            faults.append(f"{where}: {value!r} must be {sign} {bound}")
+            faults.append(f"{where}: {_shown(value)} must be {sign} {bound}")
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 Tree = dict[str, Plain]  # a parameter file, as read
 PACKAGED = Path(__file__).resolve().parent.parent / "params.yaml"
 LARGEST = 100_000  # values in a parameter file
+LONGEST = 1 << 18  # characters of a parameter file; the packaged one has a twentieth of that
+MOST_SHOWN = 60  # characters of an override in a message
 MOST_SAID = 300  # characters of what the parser says
 # What a tag that does not fit (`!!int x`) raises: the parser does not catch it itself.
 UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -75,6 +78,8 @@ def _value_of(text: str) -> object:
     """
     import yaml
 
+    if len(text) > LONGEST:
+        raise NotYaml(f"it has {len(text):,} characters, more than {LONGEST:,}")
     try:
         value: object = yaml.load(text, Loader=_strict_loader())
     except (yaml.YAMLError, *UNFIT) as error:
@@ -97,7 +102,7 @@ def _size(value: object, known: dict[int, int]) -> int:
 
 def _strict_loader() -> type[yaml.SafeLoader]:
     """Return a safe loader that refuses a key given twice, as DVC's does; plain YAML takes the
-    last.
+    last. Numbers to the base of 60, which YAML 1.2 has no more, are text: else `{2:1}` is 121.
     """
     import yaml
 
@@ -115,8 +120,19 @@ def _strict_loader() -> type[yaml.SafeLoader]:
             found[key] = loader.construct_object(value_node, deep=True)
         return found
 
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, _without_base_60(tag, pattern)) for tag, pattern in resolvers]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
     Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
     return Loader
+
+
+def _without_base_60(tag: str, pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """Return the pattern of a kind of value, for numbers one that takes no colon."""
+    if tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
+        return re.compile(rf"(?!.*:)(?:{pattern.pattern})", pattern.flags)
+    return pattern
 
 
 def set_value(tree: Tree, override: str) -> None:
@@ -126,8 +142,9 @@ def set_value(tree: Tree, override: str) -> None:
         TaamctlError: it names a key that is not there, or its value is no YAML.
     """
     key, equals, text = override.partition("=")
+    shown = override if len(override) <= MOST_SHOWN else f"{override[:MOST_SHOWN]}..."
     if not equals:
-        raise TaamctlError(f"--set {override}: no value", f"{SET_HINT}, such as train.lr=0.01")
+        raise TaamctlError(f"--set {shown}: no value", f"{SET_HINT}, such as train.lr=0.01")
     *parents, last = key.strip().split(".")
     node: object = tree
     for name in parents:
@@ -135,13 +152,15 @@ def set_value(tree: Tree, override: str) -> None:
     if not isinstance(node, dict) or last not in node:
         near = difflib.get_close_matches(key.strip(), sorted(_leaves(tree)), n=1)
         raise TaamctlError(
-            f"--set {override}: no such parameter",
+            f"--set {shown}: no such parameter",
             f"did you mean {near[0]}=...?" if near else SET_HINT,
         )
     try:
         node[last] = _value_of(text)
     except NotYaml:
-        raise TaamctlError(f"--set {override}: {text[:60]!r} is no YAML value", SET_HINT) from None
+        raise TaamctlError(
+            f"--set {shown}: {text[:MOST_SHOWN]!r} is no YAML value", SET_HINT
+        ) from None
 
 
 def _leaves(tree: Mapping[str, object], prefix: str = "") -> Iterator[str]:

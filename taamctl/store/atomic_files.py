@@ -108,6 +108,6 @@ def read_json(path: Path, made_by: str = "") -> Plain:
     except FileNotFoundError:
         hint = f"make it with: {made_by}" if made_by else ""
         raise TaamctlError(f"no file {path}", hint) from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         hint = f"make it again with: {made_by} --force" if made_by else ""
         raise TaamctlError(f"{path} is broken (no valid JSON)", hint) from None

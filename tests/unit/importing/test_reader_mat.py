@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
-from taamctl.importing import importers, mat_child
+from taamctl.importing import guarded, importers
 from taamctl.importing.options import ImportOptions
 
 A = sp.csc_matrix(np.array([[0, 1, 0], [1, 0, 2], [0, 0, 0]], float))
@@ -49,7 +49,7 @@ def test_a_parser_that_ends_its_process_ends_no_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(tmp_path, A=A, X=X)
-    monkeypatch.setattr(mat_child, "_CALL", "import os; os.abort()")
+    monkeypatch.setattr(guarded, "_CALL", "import os; os.abort()")
     with pytest.raises(TaamctlError, match=r"g\.mat cannot be read: its parser stopped"):
         importers.read("g", [tmp_path / "g.mat"])
 

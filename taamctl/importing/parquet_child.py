@@ -1,0 +1,54 @@
+"""The columns of a Parquet table, as the guarded process reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+
+
+def columns_of(path: Path) -> dict[str, Array]:
+    """Return the columns of a table by name.
+
+    Raises:
+        TaamctlError: a name stands twice, or lists differ in length.
+    """
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path)
+    twice = next((n for i, n in enumerate(table.column_names) if n in table.column_names[:i]), None)
+    if twice is not None:
+        raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
+    return {name: _column(path, name, table.column(name)) for name in table.column_names}
+
+
+def _matrix_of_lists(path: Path, name: str, rows: list[list[float] | None]) -> Array:
+    widths = {len(row) for row in rows if row is not None}
+    if rows and (len(widths) != 1 or None in rows):
+        raise TaamctlError(
+            f"{path}: the lists in column {name!r} have different lengths",
+            "a column of lists holds equally many numbers in every row",
+        )
+    return np.array(rows)
+
+
+def _column(path: Path, name: str, column: Any) -> Array:
+    """Return a column of an Arrow table; lists of equal length become rows of a matrix."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _matrix_of_lists(path, name, column.to_pylist())
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    elif pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif pa.types.is_integer(kind) and column.null_count:
+        return np.array(
+            [float("nan") if v is None else v for v in column.to_pylist()], object
+        )  # as floats, large ids would collide
+    return np.array(column.to_numpy())
