@@ -12,18 +12,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import platform
 import secrets
 import time
 from pathlib import Path
 
-from taamctl.core.plain_values import Plain
+from taamctl.store import processes
 
 UNSIGNED = 60.0  # seconds after which a lock that nobody signed was left by a killed process
-# What tells one machine, and one start of it, from another; empty where a system does not say.
-MACHINE = Path("/etc/machine-id")
-BOOT = Path("/proc/sys/kernel/random/boot_id")
-SPACE = Path("/proc/self/ns/pid")  # numbers of processes mean something inside one only
 
 
 class FileHeld:
@@ -58,12 +53,14 @@ class FileHeld:
 
     def release(self) -> None:
         """Give the lock back, where this object has it."""
-        if self._me and _text(self.file) == self._me:
+        if self._me and processes.text_of(self.file) == self._me:
             self.file.unlink(missing_ok=True)
         self._me = ""
 
     def _created(self) -> bool:
-        mine = json.dumps({**identity(), "since": time.time(), "token": secrets.token_hex(8)})
+        mine = json.dumps(
+            {**processes.identity(), "since": time.time(), "token": secrets.token_hex(8)}
+        )
         try:
             descriptor = os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
         except FileExistsError:
@@ -81,53 +78,9 @@ class FileHeld:
     def _is_dead(self) -> bool:
         """Tell whether the process that has the lock is surely gone."""
         try:
-            who = json.loads(_text(self.file))
-            return _is_gone(who)
+            who = json.loads(processes.text_of(self.file))
+            return processes.is_gone(who)
         except (ValueError, KeyError, TypeError):  # created, and not signed yet
             with contextlib.suppress(OSError):
                 return abs(time.time() - self.file.stat().st_mtime) > UNSIGNED
             return False
-
-
-def identity() -> dict[str, Plain]:
-    """Return what tells this process from every other one, on this machine and elsewhere."""
-    return {**_here(), "boot": _text(BOOT), "pid": os.getpid(), "started": _started(os.getpid())}
-
-
-def _here() -> dict[str, Plain]:
-    space = ""
-    with contextlib.suppress(OSError):
-        space = os.readlink(SPACE)
-    return {"host": platform.node(), "machine": _text(MACHINE), "space": space}
-
-
-def _is_gone(who: Plain) -> bool:
-    here, boot = _here(), _text(BOOT)
-    if any(who[name] != value for name, value in here.items()):
-        return False
-    if who["boot"] != boot:  # this machine was started again, if it is surely this one
-        return bool(here["machine"])
-    return bool(_started(int(who["pid"])) != who["started"])
-
-
-def _started(pid: int) -> Plain:
-    """Return the moment when a process was started; None where there is none of that number."""
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return None
-        # In ticks since the machine was started, where that is told: no clock moves it.
-        told = _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
-        return int(told[19]) if told else round(process.create_time(), 1)
-    except psutil.NoSuchProcess:
-        return None
-
-
-def _text(file: Path) -> str:
-    """Return what a file holds; empty where it cannot be read."""
-    try:
-        return file.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""

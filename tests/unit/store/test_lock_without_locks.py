@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 
 from taamctl.core.errors import TaamctlError
-from taamctl.store import lock, lock_by_file
+from taamctl.store import lock, processes
 from taamctl.store.lock_by_file import FileHeld
 
 NO_FLOCK = """
@@ -65,7 +65,7 @@ def test_writers_come_one_after_the_other_without_locks(
     counter = tmp_path / "counter"
     counter.write_text("0")
     stale = FileHeld(lock_file(counter))
-    stale.file.write_text(json.dumps({**lock_by_file.identity(), "pid": 2**22 - 1}))
+    stale.file.write_text(json.dumps({**processes.identity(), "pid": 2**22 - 1}))
     command = [sys.executable, "-c", WRITER, str(counter), "40"]
     environment = without_locks(tmp_path, support)
     writers = [subprocess.Popen(command, env=environment) for _ in range(4)]
@@ -113,7 +113,7 @@ def test_a_holder_is_dead_only_where_that_is_sure(
     monkeypatch.setattr(lock, "_has_locks", lambda folder: False)
     monkeypatch.setattr(lock, "_known", {})
     path = tmp_path / "a.h5"
-    who = {**lock_by_file.identity(), "since": 0.0, **change}
+    who = {**processes.identity(), "since": 0.0, **change}
     lock_file(path).write_text(json.dumps(who))
     if dead:
         with lock.writing(path, wait=False, tell=lambda line: None):
@@ -133,11 +133,11 @@ def test_a_machine_that_was_started_again_has_no_old_holders(
 ) -> None:
     held = FileHeld(tmp_path / "held")
     machine = tmp_path / "machine-id"
-    monkeypatch.setattr(lock_by_file, "MACHINE", machine)
-    held.file.write_text(json.dumps({**lock_by_file.identity(), "boot": "before"}))
+    monkeypatch.setattr(processes, "MACHINE", machine)
+    held.file.write_text(json.dumps({**processes.identity(), "boot": "before"}))
     assert not held.take()  # nothing says that it is the same machine
     machine.write_text("7f3a")
-    held.file.write_text(json.dumps({**lock_by_file.identity(), "boot": "before"}))
+    held.file.write_text(json.dumps({**processes.identity(), "boot": "before"}))
     assert held.take()
 
 
