@@ -177,7 +177,7 @@ FUNCTION = 60  # lines
 LONG_FILES: dict[str, int] = {
     "stages/infer.py": 88,
     "stages/train.py": 74,
-    "taamctl/datasets/_imported.py": 182,
+    "taamctl/datasets/_imported.py": 160,
 }
 LONG_FUNCTIONS: dict[str, int] = {}
 
