@@ -161,5 +161,6 @@ def find(now: Manifest, number: int) -> Entry:
             return task
     raise TaamctlError(
         f"the bank has no task {number}; it has "
-        f"{', '.join(str(t.number) for t in now.tasks) or 'none'}"
+        f"{', '.join(str(t.number) for t in now.tasks) or 'none'}",
+        "taamctl bank list DIR lists the tasks",
     )

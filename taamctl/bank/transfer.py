@@ -67,7 +67,10 @@ def restore(path: Path, folder: Path) -> manifests.Manifest:
                 for member in archive:
                     _unpack(archive, member, inside, path)
         except tarfile.TarError:
-            raise TaamctlError(f"{path} is no exported bank, or was cut off") from None
+            raise TaamctlError(
+                f"{path} is no exported bank, or was cut off",
+                "make it again with: taamctl bank export DIR FILE.tar",
+            ) from None
         bad = [f for f in verify(inside) if not f.good]
         if bad:
             raise TaamctlError(
@@ -82,7 +85,10 @@ def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, pat
     outside of the folder.
     """
     if not member.isfile() or not store.OURS.fullmatch(member.name):
-        raise TaamctlError(f"{path} is no exported bank: it holds {member.name!r}")
+        raise TaamctlError(
+            f"{path} is no exported bank: it holds {member.name!r}",
+            "make it again with: taamctl bank export DIR FILE.tar",
+        )
     target = folder / PurePosixPath(member.name)
     target.parent.mkdir(exist_ok=True)
     data = archive.extractfile(member)

@@ -118,8 +118,9 @@ def read_json(path: Path, made_by: str = "") -> Plain:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        hint = f"make it with: {made_by}" if made_by else ""
+        hint = f"make it with: {made_by or 'the command that wrote it'}"
         raise TaamctlError(f"no file {path}", hint) from None
     except (json.JSONDecodeError, UnicodeDecodeError):
-        hint = f"make it again with: {made_by} --force" if made_by else ""
+        again = f"{made_by} --force" if made_by else "the command that wrote it"
+        hint = f"make it again with: {again}"
         raise TaamctlError(f"{path} is broken (no valid JSON)", hint) from None

@@ -72,7 +72,7 @@ def test_what_differs_is_named_with_how_much(
     assert ended.value.exit_code == 1
     said = capsys.readouterr()
     assert "differ, by at most 2.5e-01 of" in said.out
-    assert "loss: 1 of 8 values" in said.out
+    assert "loss: 1 of 10 values" in said.out
     assert "1 of 2 files differ" in said.err  # linear_probe has no losses: NaN stays NaN
     assert files(outputs) == before
 
