@@ -5,7 +5,6 @@ perturbing everything else.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import TrainParams
 from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
+from taamctl.store import leftovers
 from taamctl.store.artefacts import Artefact
 
 CHANGES = {
@@ -64,8 +64,8 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
         raise TaamctlError(
             f"the raw data of {dataset} is not what {file} was made from", f"run {command} again"
         )
-    with tempfile.TemporaryDirectory(dir=layout.root, prefix=".audit-") as temporary:
-        case = Case(context, dataset, source, raw, arrays, Path(temporary).resolve())
+    with leftovers.scratch(layout.root, ".audit-") as temporary:
+        case = Case(context, dataset, source, raw, arrays, temporary.resolve())
         as_given = params.parts == "as_given"
         unlabelled_as = source.meta.unlabelled_as
         found = checks.structure(arrays, raw, case.used(raw), unlabelled_as, as_given=as_given)

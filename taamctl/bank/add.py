@@ -98,7 +98,9 @@ def _with_the_banks_features(
     """Return the graph with its features in the order of the bank's; refuse other features."""
     graph = source.graph
     if not graph.num_nodes:
-        raise TaamctlError(f"{graph.name} has no node, so there is nothing to learn")
+        raise TaamctlError(
+            f"{graph.name} has no node, so there is nothing to learn", "give a graph with nodes"
+        )
     if now.shared is not None:
         learned = task_file.read_shared(folder / now.shared[0], config).feature_names
         source = feature_names.reordered(source, learned)

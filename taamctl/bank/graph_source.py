@@ -16,7 +16,6 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.features.raw_features import normalise
-from taamctl.store import artefacts
 
 DATASETS = "taamctl.datasets"
 
@@ -47,7 +46,7 @@ def from_file(path: Path) -> Source:
         TaamctlError: missing, damaged, or no graph.
     """
     graph, meta = _imported.read(path), _imported.module(path).META
-    with artefacts.Artefact(path, _imported.KIND, _imported.MADE_BY) as file:
+    with _imported.opened(path) as file:
         before_names = _imported.from_before_names(file)
     return Source(graph, meta.directed, meta.unlabelled_as, meta.feature_norm, before_names)
 
@@ -122,7 +121,7 @@ class OnDisk:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = artefacts.Artefact(path, _imported.KIND, _imported.MADE_BY)
+        self._file = _imported.opened(path)
         self.directed, self.num_features = (
             bool(self._file.attribute("directed")),
             int(self._file.attribute("num_features")),

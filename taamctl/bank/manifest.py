@@ -142,7 +142,10 @@ def read(path: Path) -> Manifest:
         )
     record = atomic_files.read_json(path)
     if not isinstance(record, dict) or "format" not in record:
-        raise TaamctlError(f"{path} is no manifest of a bank")
+        raise TaamctlError(
+            f"{path} is no manifest of a bank",
+            "copy the newest file of the folder manifests/ beside it over it",
+        )
     now = BANK.read(record, str(path))
     digest = digest_of(record)
     if digest != record.get("digest"):

@@ -63,7 +63,10 @@ class PredictOptions:
             ("unit", self.unit, UNITS),
         ):
             if value not in choices:
-                raise TaamctlError(f"--{what} {value}: not one of {', '.join(choices)}")
+                raise TaamctlError(
+                    f"--{what} {value}: not one of {', '.join(choices)}",
+                    f"choose one of {', '.join(choices)}",
+                )
         if self.router == "prototype" and self.decide == "router":
             raise TaamctlError(
                 "prototypes choose a task, not a class",

@@ -31,19 +31,23 @@ def create(folder: Path, config: Config) -> Manifest:
     Raises:
         TaamctlError: the folder holds something already.
     """
-    if folder.exists() and (
-        not folder.is_dir() or any(not p.name.startswith(".") for p in folder.iterdir())
-    ):
+    _require_new(folder)
+    made = Manifest(0, f"created for {config.method}", "", config.plain())
+    with writing(folder / manifests.NAME, wait=False, tell=lambda line: None):
+        _require_new(folder)
+        for path in [*folder.rglob("*.tmp"), manifests.copy_of(folder, 0)]:
+            path.unlink(missing_ok=True)
+        return manifests.write(folder, made)
+
+
+def _require_new(folder: Path) -> None:
+    """Refuse a folder that holds something else than what a killed `create` left there."""
+    first = manifests.copy_of(folder, 0)
+    left = {first.parent, first}
+    if folder.exists() and (not folder.is_dir() or {*folder.rglob("[!.]*")} - left):
         raise TaamctlError(
             f"{folder} is there already and not empty", "choose a new folder for the bank"
         )
-    made = Manifest(0, f"created for {config.method}", "", config.plain())
-    with writing(folder / manifests.NAME, wait=False, tell=lambda line: None):
-        if (folder / manifests.NAME).exists():
-            raise TaamctlError(
-                f"{folder} is there already and not empty", "choose a new folder for the bank"
-            )
-        return manifests.write(folder, made)
 
 
 def current(folder: Path) -> Manifest:
@@ -157,5 +161,6 @@ def find(now: Manifest, number: int) -> Entry:
             return task
     raise TaamctlError(
         f"the bank has no task {number}; it has "
-        f"{', '.join(str(t.number) for t in now.tasks) or 'none'}"
+        f"{', '.join(str(t.number) for t in now.tasks) or 'none'}",
+        "taamctl bank list DIR lists the tasks",
     )

@@ -97,7 +97,10 @@ def _all_new(graph: NodeGraph, present: set[int], known: Sequence[str]) -> list[
     if labels:
         names = ", ".join(graph.class_names[label] for label in labels)
         reason = f"the bank knows {names} already"
-    raise TaamctlError(f"{graph.name} has no class to learn: {reason}")
+    raise TaamctlError(
+        f"{graph.name} has no class to learn: {reason}",
+        "give a graph with a class that the bank does not know, and its labels",
+    )
 
 
 def _those_named(
@@ -119,7 +122,8 @@ def _those_named(
             )
         if names[name] not in present:
             raise TaamctlError(
-                f"no node of {graph.name} is labelled {name!r}, so there is nothing to learn"
+                f"no node of {graph.name} is labelled {name!r}, so there is nothing to learn",
+                "leave that class out, or label nodes of it",
             )
     return sorted({names[name] for name in wanted})
 

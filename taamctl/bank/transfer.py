@@ -7,7 +7,6 @@ from __future__ import annotations
 import io
 import shutil
 import tarfile
-import tempfile
 from pathlib import Path, PurePosixPath
 
 from taamctl.bank import manifest as manifests
@@ -15,7 +14,7 @@ from taamctl.bank import store
 from taamctl.bank.verify import verify
 from taamctl.core.errors import TaamctlError
 from taamctl.runtime import provenance
-from taamctl.store import atomic_files
+from taamctl.store import atomic_files, leftovers
 
 
 def export(folder: Path, path: Path) -> None:
@@ -60,15 +59,18 @@ def restore(path: Path, folder: Path) -> manifests.Manifest:
     if not path.is_file():
         raise TaamctlError(f"no file {path}", "make it with: taamctl bank export DIR FILE.tar")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".bank-", dir=folder.parent) as temporary:
-        inside = Path(temporary) / "bank"
+    with leftovers.scratch(folder.parent, ".bank-") as temporary:
+        inside = temporary / "bank"
         inside.mkdir()
         try:
             with tarfile.open(path, "r:") as archive:
                 for member in archive:
                     _unpack(archive, member, inside, path)
         except tarfile.TarError:
-            raise TaamctlError(f"{path} is no exported bank, or was cut off") from None
+            raise TaamctlError(
+                f"{path} is no exported bank, or was cut off",
+                "make it again with: taamctl bank export DIR FILE.tar",
+            ) from None
         bad = [f for f in verify(inside) if not f.good]
         if bad:
             raise TaamctlError(
@@ -83,7 +85,10 @@ def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, pat
     outside of the folder.
     """
     if not member.isfile() or not store.OURS.fullmatch(member.name):
-        raise TaamctlError(f"{path} is no exported bank: it holds {member.name!r}")
+        raise TaamctlError(
+            f"{path} is no exported bank: it holds {member.name!r}",
+            "make it again with: taamctl bank export DIR FILE.tar",
+        )
     target = folder / PurePosixPath(member.name)
     target.parent.mkdir(exist_ok=True)
     data = archive.extractfile(member)

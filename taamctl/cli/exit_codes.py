@@ -48,7 +48,7 @@ def _refused(error: Exception, message: str) -> int:
     """Show why the parser refuses a call; of an empty one it has already shown the help."""
     if type(error).__name__ != "NoArgsIsHelpError":
         context = getattr(error, "ctx", None)
-        hint = ""
+        hint = "taamctl --help lists the verbs"
         if context:
             hint = f"{context.command_path} --help lists what there is"
         show_error(message, hint)

@@ -101,8 +101,8 @@ def _record(file: Path) -> Record | None:
         return None
     if not all(isinstance(record.get(key, {}), dict) for key in ("outputs", "cost")):
         return None
-    known = record.get("outputs", {}).get(file.name, {}).get("sha256")
-    if known not in (None, provenance.sha256(file)):
+    known = provenance.stamp_in({"outputs": {}, **record}, file) or {}
+    if known.get("sha256") not in (None, provenance.sha256(file)):
         # HDF5 may hang or crash over damaged bytes: it is not asked to open them.
         raise TaamctlError(
             f"{file} is not as it was written: it is damaged, or another file was put here",

@@ -12,12 +12,12 @@ class TaamctlError(Exception):
 
     Args:
         message: what is wrong, where, and the offending value.
-        hint: the command or edit that mends it; empty where there is none.
+        hint: the command or edit that mends it.
     """
 
     exit_code = 2
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str) -> None:
         self.message = _clipped(message)
         super().__init__(self.message)
         self.hint = hint
@@ -59,4 +59,7 @@ def explain_os_error(error: OSError, path: object) -> TaamctlError:
             f"cannot write {path}: {os.strerror(code)}",
             "make that folder writable, or pass --outputs DIR to write somewhere else",
         )
-    return TaamctlError(f"cannot write {path}: {reason}", "")
+    return TaamctlError(
+        f"cannot write {path}: {reason}",
+        "run the same command again; if it happens again, choose another folder or disk",
+    )

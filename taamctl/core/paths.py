@@ -1,6 +1,8 @@
-"""Where things lie inside an artefact."""
+"""Where things lie inside an artefact, and below the outputs folder beside the artefacts."""
 
 from __future__ import annotations
+
+CHECKPOINTS = ".checkpoints"  # folder of unfinished training runs
 
 
 def group(task: int, part: str) -> str:

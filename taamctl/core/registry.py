@@ -54,7 +54,7 @@ def builtin(package: str) -> tuple[str, ...]:
     """
     spec = importlib.util.find_spec(package)
     if spec is None or spec.submodule_search_locations is None:
-        raise TaamctlError(f"no package {package}")
+        raise TaamctlError(f"no package {package}", "install taamctl again")
     found = pkgutil.iter_modules([str(Path(p)) for p in spec.submodule_search_locations])
     return tuple(sorted(m.name for m in found if not m.name.startswith("_")))
 
@@ -141,7 +141,7 @@ def require(package: str, name: str) -> None:
     kind = _kind(package)
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else ""
+        hint = f"did you mean {near[0]!r}?" if near else "choose one of them"
         raise TaamctlError(f"no {kind} called {name!r}; there are: {', '.join(known)}", hint)
     owners = _owners(package, name)
     file = imported(package).get(name)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PARTS = ("train", "val", "test")
 SCOPES = ("all_seen", "up_to_task", "task_only")
 Array = np.ndarray[Any, Any]
+# Who hands in arrays that do not fit together is a reader of files or a plug-in.
+MEND = "mend the file, or the reader or plug-in that made these arrays"
 
 
 @dataclass(frozen=True)
@@ -42,29 +44,33 @@ class CSR:
         if self.indptr.shape != (rows + 1,) or self.indptr.dtype != np.int64:
             raise TaamctlError(
                 f"CSR row pointer is {self.indptr.dtype} {self.indptr.shape}, expected int64 "
-                f"({rows + 1},)"
+                f"({rows + 1},)",
+                MEND,
             )
         if self.indices.dtype != np.int32 or self.indices.ndim != 1:
             raise TaamctlError(
                 f"CSR column ids are {self.indices.dtype} {self.indices.shape}, expected int32 "
-                "(nnz,)"
+                "(nnz,)",
+                MEND,
             )
         if int(self.indptr[-1]) != len(self.indices):
             raise TaamctlError(
                 f"CSR row pointer ends at {int(self.indptr[-1])} but {len(self.indices)} entries "
-                "are stored"
+                "are stored",
+                MEND,
             )
         if self.data is not None and (
             self.data.dtype != np.float32 or self.data.shape != self.indices.shape
         ):
             raise TaamctlError(
                 f"CSR values are {self.data.dtype} {self.data.shape}, expected float32 "
-                f"{self.indices.shape}"
+                f"{self.indices.shape}",
+                MEND,
             )
         if len(self.indices) and (
             int(self.indices.min()) < 0 or int(self.indices.max()) >= columns
         ):
-            raise TaamctlError(f"CSR column ids lie outside 0..{columns - 1}")
+            raise TaamctlError(f"CSR column ids lie outside 0..{columns - 1}", MEND)
 
     @property
     def nnz(self) -> int:
@@ -149,7 +155,8 @@ class NodeGraph:
         n = self.adjacency.shape[0]
         if self.adjacency.shape != (n, n):
             raise TaamctlError(
-                f"{self.name}: the adjacency is {self.adjacency.shape}, expected a square matrix"
+                f"{self.name}: the adjacency is {self.adjacency.shape}, expected a square matrix",
+                MEND,
             )
         if self.features.shape[0] != n or len(self.features.shape) != 2:
             raise TaamctlError(
@@ -157,18 +164,23 @@ class NodeGraph:
                 "every node needs one feature row; check that both files come from the same graph",
             )
         if isinstance(self.features, np.ndarray) and self.features.dtype != np.float32:
-            raise TaamctlError(f"{self.name}: features are {self.features.dtype}, expected float32")
+            raise TaamctlError(
+                f"{self.name}: features are {self.features.dtype}, expected float32", MEND
+            )
         self._check_one("labels", self.labels, np.int64, n)
 
     def _check_names(self) -> None:
         labels = self.labels
         if len(labels) and not -1 <= labels.min() <= labels.max() < len(self.class_names):
-            raise TaamctlError(f"{self.name}: labels lie outside -1..{len(self.class_names) - 1}")
+            raise TaamctlError(
+                f"{self.name}: labels lie outside -1..{len(self.class_names) - 1}", MEND
+            )
         names = self.feature_names
         if names and not len(set(names)) == len(names) == self.num_features:
             raise TaamctlError(
                 f"{self.name}: {len(names)} names for {self.num_features} features, each of which "
-                "has its own"
+                "has its own",
+                MEND,
             )
 
     def _check_given(self) -> None:
@@ -178,10 +190,10 @@ class NodeGraph:
         self._check_one("given part", given.part, np.int8, n)
         self._check_one("given time", given.time, np.float64, n)
         if given.node_id is not None and len(given.node_id) != n:
-            raise TaamctlError(f"{self.name}: {len(given.node_id)} node names for {n} nodes")
+            raise TaamctlError(f"{self.name}: {len(given.node_id)} node names for {n} nodes", MEND)
         part = given.part
         if part is not None and len(part) and not -1 <= part.min() <= part.max() < len(PARTS):
-            raise TaamctlError(f"{self.name}: given parts lie outside -1..{len(PARTS) - 1}")
+            raise TaamctlError(f"{self.name}: given parts lie outside -1..{len(PARTS) - 1}", MEND)
 
     def _check_arrival(self) -> None:
         arrival = self.given.arrival
@@ -199,7 +211,8 @@ class NodeGraph:
             verb = "are" if what == "labels" else "is"
             raise TaamctlError(
                 f"{self.name}: {what} {verb} {values.dtype} {values.shape}, expected "
-                f"{np.dtype(dtype)} ({length},)"
+                f"{np.dtype(dtype)} ({length},)",
+                MEND,
             )
 
     def _refuse_non_finite(self) -> None:
@@ -263,13 +276,15 @@ class TaskStream:
         for i, task in enumerate(self.tasks):
             if task.index != i or task.low != at or task.high <= task.low:
                 raise TaamctlError(
-                    f"task {i} owns classes [{task.low}, {task.high}) but should start at {at}"
+                    f"task {i} owns classes [{task.low}, {task.high}) but should start at {at}",
+                    MEND,
                 )
             at = task.high
         if at != len(self.labels) or at != len(self.class_names):
             raise TaamctlError(
                 f"tasks cover {at} classes, {len(self.labels)} labels and {len(self.class_names)} "
-                "names"
+                "names",
+                MEND,
             )
 
     @property
@@ -326,7 +341,8 @@ class TaskData:
         if self.h.ndim != 2 or self.h.shape[0] != self.y.shape[0] or self.deg.shape != self.y.shape:
             raise TaamctlError(
                 f"task {self.task.index}: features {tuple(self.h.shape)}, labels "
-                f"{tuple(self.y.shape)} and degrees {tuple(self.deg.shape)} do not fit together"
+                f"{tuple(self.y.shape)} and degrees {tuple(self.deg.shape)} do not fit together",
+                MEND,
             )
 
 
@@ -361,5 +377,6 @@ class Prediction:
         if set(self.labels) != set(SCOPES):
             raise TaamctlError(
                 f"a prediction needs the scopes {', '.join(SCOPES)}, got "
-                f"{', '.join(sorted(self.labels))}"
+                f"{', '.join(sorted(self.labels))}",
+                MEND,
             )

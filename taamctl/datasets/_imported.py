@@ -4,23 +4,30 @@ like any other data set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from taamctl.core import registry
-from taamctl.core.rows import FeatureRows, block_rows
-from taamctl.core.types import CSR, Array, Given, NodeGraph
+from taamctl.core.types import CSR, Given, NodeGraph
+from taamctl.datasets import _graph_file, _graph_rows
+from taamctl.datasets._graph_file import KIND, MADE_BY, opened
 from taamctl.datasets._meta import Meta
 from taamctl.store import artefact_writer, artefacts, atomic_files, upgrades
 
-KIND = "graph"
-MADE_BY = "taamctl data import"
+__all__ = ["KIND", "MADE_BY", "opened"]
+
 GIVEN = ("arrival", "part", "time", "node_id")
 
 
-def write(path: Path, graph: NodeGraph, source: Mapping[str, Any], directed: bool = False) -> None:
+def write(
+    path: Path,
+    graph: NodeGraph,
+    source: Mapping[str, Any],
+    directed: bool = False,
+    command: str = "",
+) -> None:
     """Write a graph as `data/NAME.h5`, whole or not at all; equal graphs give equal bytes.
 
     Args:
@@ -29,13 +36,16 @@ def write(path: Path, graph: NodeGraph, source: Mapping[str, Any], directed: boo
         source: what it was made from, JSON-ready: file names, checksums, options; `licence`,
             `citation` and `homepage` are shown.
         directed: use the edges as directed where `split.symmetrize` is `as_released`.
+        command: that makes it again, for the record beside it.
 
     Raises:
         TaamctlError: no name for a data set, or one that is taken; the folder cannot be written.
     """
     registry.refuse_taken("taamctl.datasets", path.stem)
     made_from = {"source": atomic_files.strict(dict(source)), "directed": directed}
+    _graph_file.forget(path)
     artefact_writer.create(path, KIND, made_from, lambda writer: _fill(writer, graph, directed))
+    _graph_file.keep(path, command)
 
 
 def _fill(writer: artefact_writer.Writer, graph: NodeGraph, directed: bool) -> None:
@@ -72,7 +82,7 @@ def read(path: Path) -> NodeGraph:
     Raises:
         TaamctlError: missing, damaged, unfinished, or no imported graph.
     """
-    with artefacts.Artefact(path, KIND, MADE_BY) as file:
+    with opened(path) as file:
         indptr, width = file.read("adjacency/indptr"), int(file.attribute("num_features"))
         adjacency = CSR(
             indptr, file.read("adjacency/indices"), None, (len(indptr) - 1, len(indptr) - 1)
@@ -116,7 +126,7 @@ def module(path: Path) -> Any:
     Raises:
         TaamctlError: damaged, unfinished, or no imported graph.
     """
-    with artefacts.Artefact(path, KIND, MADE_BY) as file:
+    with opened(path) as file:
         made_from, directed, width = (
             file.params,
             bool(file.attribute("directed")),
@@ -146,37 +156,5 @@ def module(path: Path) -> Any:
         STATES=states,
         TASKS=tasks,
         load=lambda root, params=None: read(path),
-        features=lambda root, params=None: features(path),
+        features=lambda root, params=None: _graph_rows.features(path),
     )
-
-
-def features(path: Path) -> FeatureRows:
-    """Return the features of `data/NAME.h5` row by row; no more is read than that, and nothing of
-    it is checked but by who reads it.
-
-    Raises:
-        TaamctlError: missing, damaged, unfinished, or no imported graph.
-    """
-    with artefacts.Artefact(path, KIND, MADE_BY) as file:
-        shape = (file.shape("labels")[0], int(file.attribute("num_features")))
-        dense = file.has("features/dense")
-    return FeatureRows(shape, lambda: _blocks(path, shape, dense))
-
-
-def _blocks(path: Path, shape: tuple[int, int], dense: bool) -> Iterator[Array | CSR]:
-    n, step = shape[0], block_rows(shape[1])
-    with artefacts.Artefact(path, KIND, MADE_BY) as file:
-        indptr = None if dense else file.read("features/indptr")
-        for low in range(0, n, step):
-            high = min(n, low + step)
-            if indptr is None:
-                yield file.rows("features/dense", low, high)
-            else:
-                a, b = int(indptr[low]), int(indptr[high])
-                data = file.rows("features/data", a, b) if file.has("features/data") else None
-                yield CSR(
-                    indptr[low : high + 1] - a,
-                    file.rows("features/indices", a, b),
-                    data,
-                    (high - low, shape[1]),
-                )

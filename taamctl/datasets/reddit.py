@@ -69,7 +69,8 @@ def _edges(source: Source) -> tuple[Array, Array]:
         return arrays["row"], arrays["col"]
     if not {"indices", "indptr"} <= arrays.keys():
         raise TaamctlError(
-            f"{where}: neither row and col nor indices and indptr; expected a sparse matrix"
+            f"{where}: neither row and col nor indices and indptr; expected a sparse matrix",
+            "the file is not as published, or damaged: remove it and run taamctl data fetch again",
         )
     with reading(where):
         lengths = np.diff(arrays["indptr"])

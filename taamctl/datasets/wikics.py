@@ -63,7 +63,10 @@ def _graph(data: object, where: str) -> NodeGraph:
         data = {}
     missing = [key for key in ("features", "labels", "links") if key not in data]
     if missing:
-        raise TaamctlError(f"{where}: no key {missing[0]!r}, expected features, labels and links")
+        raise TaamctlError(
+            f"{where}: no key {missing[0]!r}, expected features, labels and links",
+            "the file is not as published, or damaged: remove it and run taamctl data fetch again",
+        )
     with reading(where):
         features, notes = dense_features(np.array(data["features"], np.float64), where)
         labels, label_notes = clean_labels(np.array(data["labels"]), where)

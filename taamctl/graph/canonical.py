@@ -37,7 +37,10 @@ def adjacency_from_edges(
 
     source, target = (_ids(a, name) for a in (source, target))
     if source.shape != target.shape:
-        raise TaamctlError(f"{name}: {len(source)} edge sources but {len(target)} targets")
+        raise TaamctlError(
+            f"{name}: {len(source)} edge sources but {len(target)} targets",
+            "give both ends of every edge",
+        )
     for ids in (source, target):
         if len(ids) and (int(ids.min()) < 0 or int(ids.max()) >= num_nodes):
             at = int(np.flatnonzero((ids < 0) | (ids >= num_nodes))[0])
@@ -61,7 +64,10 @@ def _ids(values: Array, name: str) -> Array:
         return values
     if values.dtype.kind == "f" and np.array_equal(values, np.floor(values)):
         return values.astype(np.int64)
-    raise TaamctlError(f"{name}: edge ids are {values.dtype}, expected whole numbers")
+    raise TaamctlError(
+        f"{name}: edge ids are {values.dtype}, expected whole numbers",
+        "give the ends of edges as row numbers of nodes",
+    )
 
 
 def _binary(m: sp.csr_matrix) -> CSR:

@@ -56,7 +56,10 @@ def flags(dataset: str) -> dict[str, str]:
     with reading(str(table)), table.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     if not rows or dataset not in rows[0]:
-        raise TaamctlError(f"{table} does not know {dataset}")
+        raise TaamctlError(
+            f"{table} does not know {dataset}",
+            "install another version of ogb: pip install --upgrade ogb",
+        )
     return {row[""]: row[dataset] for row in rows}
 
 
@@ -105,7 +108,9 @@ def read_folder(folder: Path, where: str) -> tuple[RawArrays, Array]:
             raise TaamctlError(f"{where}: {broken} is truncated or damaged", error.hint) from error
         raise
     if raw["node_feat"] is None:
-        raise TaamctlError(f"{where} holds no node features")
+        raise TaamctlError(
+            f"{where} holds no node features", "choose a data set of ogb that has node features"
+        )
     return raw, labels
 
 

@@ -87,7 +87,8 @@ def assemble(name: str, parts: dict[str, Any], index: Array, where: str) -> Node
         known = rows["allx"]
         if rows["tx"] != len(index) or rows["ty"] != len(index) or rows["ally"] != known:
             raise TaamctlError(
-                f"{where}: the parts do not fit together: {len(index)} test ids, rows {rows}"
+                f"{where}: the parts do not fit together: {len(index)} test ids, rows {rows}",
+                "it is not as published, or damaged: remove it, then run taamctl data fetch again",
             )
         nodes = max(known, int(index.max()) + 1 if len(index) else 0)
         ids = np.concatenate([np.arange(known), index])

@@ -82,13 +82,17 @@ def clean_labels(values: Any, where: str) -> tuple[Array, tuple[str, ...]]:
         raw = raw[:, 0]
     if raw.ndim != 1 or raw.dtype.kind not in "iufb":
         raise TaamctlError(
-            f"{where}: labels are {raw.dtype} {raw.shape}, expected one whole number per node"
+            f"{where}: labels are {raw.dtype} {raw.shape}, expected one whole number per node",
+            "give one column of class numbers",
         )
     known = np.isfinite(raw) & (raw >= 0)
     fraction = np.flatnonzero(known & (raw != np.floor(raw)))
     if len(fraction):
         row = int(fraction[0])
-        raise TaamctlError(f"{where}: label {raw[row]} at row {row} is no whole number")
+        raise TaamctlError(
+            f"{where}: label {raw[row]} at row {row} is no whole number",
+            "number the classes from 0; nodes without a class get -1",
+        )
     labels = np.full(len(raw), -1, np.int64)  # apart: no unsigned type holds -1
     labels[known] = raw[known].astype(np.int64)
     missing = int((~known).sum())
@@ -100,7 +104,8 @@ def dense_features(values: Any, where: str) -> tuple[Array, tuple[str, ...]]:
     raw = np.asarray(values)
     if raw.ndim != 2 or raw.dtype.kind not in "iufb":
         raise TaamctlError(
-            f"{where}: features are {raw.dtype} {raw.shape}, expected one row of numbers per node"
+            f"{where}: features are {raw.dtype} {raw.shape}, expected one row of numbers per node",
+            "give a table of numbers with one row per node",
         )
     notes = () if raw.dtype == np.float32 else (f"features cast from {raw.dtype} to float32",)
     return np.ascontiguousarray(raw, np.float32), notes

@@ -42,7 +42,8 @@ def read_arrays(
         if missing:
             raise TaamctlError(
                 f"{where}: no array called {missing[0]}; there are: "
-                f"{', '.join(sorted(archive.files))}"
+                f"{', '.join(sorted(archive.files))}",
+                "make it again with arrays that fit, or fetch it again: taamctl data fetch",
             )
         return {key: archive[key] for key in (*wanted, *optional) if key in archive.files}
 
@@ -112,7 +113,8 @@ def _feature_matrix(arrays: dict[str, Array], where: str) -> sp.csr_matrix:
         row = int(np.searchsorted(indptr, wrong[0], side="right")) - 1
         raise TaamctlError(
             f"{where}: feature column {columns[wrong[0]]} at row {row}, "
-            f"but columns run from 0 to {shape[1] - 1}"
+            f"but columns run from 0 to {shape[1] - 1}",
+            "make it again with arrays that fit, or fetch it again: taamctl data fetch",
         )
     return sp.csr_matrix(
         (data.astype(np.float32), columns, indptr), shape=tuple(int(s) for s in shape)
@@ -126,13 +128,15 @@ def check_rows(
     if shape.shape != (2,) or indptr.shape != (int(shape[0]) + 1,):
         raise TaamctlError(
             f"{where}: {prefix}_indptr has shape {indptr.shape} but {prefix}_shape is "
-            f"{shape.tolist()}"
+            f"{shape.tolist()}",
+            "make it again with arrays that fit, or fetch it again: taamctl data fetch",
         )
     fits = int(indptr[0]) == 0 and int(indptr[-1]) == len(columns) == len(data)
     if not fits or (np.diff(indptr) < 0).any():
         raise TaamctlError(
             f"{where}: {prefix}_indptr does not fit {len(columns)} column ids and {len(data)} "
-            "values"
+            "values",
+            "make it again with arrays that fit, or fetch it again: taamctl data fetch",
         )
 
 

@@ -84,7 +84,10 @@ def _features(raw: RawGraph, nan: str) -> tuple[Array | CSR, tuple[str, ...]]:
     x = raw.features
     if sp.issparse(x):
         if x.dtype.kind not in "iufb":
-            raise TaamctlError(f"{raw.where}: features are {x.dtype}, expected numbers")
+            raise TaamctlError(
+                f"{raw.where}: features are {x.dtype}, expected numbers",
+                "leave out what is no number, or turn it into numbers",
+            )
         with np.errstate(over="ignore"):
             made: Array | CSR = from_scipy(x.astype(np.float32))
     else:
@@ -153,7 +156,10 @@ def _ends(raw: RawGraph, n: int, drop: bool) -> tuple[Array, Array, Array | None
     where = raw.edges_where or raw.where
     source, target = np.asarray(raw.source).ravel(), np.asarray(raw.target).ravel()
     if len(source) != len(target):
-        raise TaamctlError(f"{where}: {len(source):,} edge sources but {len(target):,} targets")
+        raise TaamctlError(
+            f"{where}: {len(source):,} edge sources but {len(target):,} targets",
+            "give both ends of every edge",
+        )
     names = None if raw.node_id is None else edge_ends.checked(raw.node_id, n, raw.where)
     if names is None or raw.by_row:
         *rows, notes = edge_ends.by_row(source, target, n, where, drop)

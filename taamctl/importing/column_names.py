@@ -74,7 +74,7 @@ def named(name: str, names: Sequence[str], where: str, option: str) -> str:
         shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
         raise TaamctlError(
             f"{where}: --{option} {name}: there is no such column; there are: {shown}",
-            f"did you mean {near[0]!r}?" if near else "",
+            f"did you mean {near[0]!r}?" if near else f"name one of them with --{option}",
         )
     return name
 

@@ -102,7 +102,8 @@ def time_of(raw: RawGraph, n: int) -> Array | None:
     if len(values) != n or values.dtype.kind not in "iuf":
         raise TaamctlError(
             f"{raw.where}: times are {values.dtype} {values.shape}, expected a number for each of "
-            f"{n:,} nodes"
+            f"{n:,} nodes",
+            "give one number per node, such as a year",
         )
     endless = np.flatnonzero(np.isinf(values))
     if len(endless):
@@ -130,7 +131,10 @@ def parts_from_masks(masks: Mapping[str, ArrayLike], n: int, where: str) -> Arra
         if mask.ndim == 2 and mask.shape[1] == 1:
             mask = mask[:, 0]
         if mask.shape != (n,):
-            raise TaamctlError(f"{where}: the {word} mask has shape {mask.shape} for {n:,} nodes")
+            raise TaamctlError(
+                f"{where}: the {word} mask has shape {mask.shape} for {n:,} nodes",
+                "give a mask with one value per node",
+            )
         twice = np.flatnonzero(mask.astype(bool) & (part >= 0))
         if len(twice):
             raise TaamctlError(

@@ -91,7 +91,7 @@ def import_graph(
     with writing(path, wait=True, tell=lambda line: None):
         _require_free(path, overwrite)  # another import may have written it meanwhile
         sweep(path)  # what a killed import left
-        _imported.write(path, graph, source, directed)
+        _imported.write(path, graph, source, directed, made.command)
     return made
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
-from taamctl.datasets import _imported
+from taamctl.datasets import _graph_file, _imported
+from taamctl.runtime import provenance
+from taamctl.store import schema
 from taamctl.store.atomic_files import sweep
 from taamctl.store.lock import writing
 from taamctl.store.rewrite import rewrite
@@ -31,8 +33,8 @@ def file_of(given: str) -> Path:
 
 
 def upgrade(path: Path, *, wait: bool, tell: Callable[[str], None]) -> int | None:
-    """Rewrite a graph in the present version; return the version that it had, or None where it
-    had the present one already.
+    """Rewrite a graph in the present version, and give it a record where it has none; return the
+    version that it had, or None where it had the present one already.
 
     Raises:
         TaamctlError: missing, damaged, no graph, or of a newer version.
@@ -41,4 +43,14 @@ def upgrade(path: Path, *, wait: bool, tell: Callable[[str], None]) -> int | Non
         raise TaamctlError(f"no file {path}", f"make it with: {_imported.MADE_BY}")
     with writing(path, wait=wait, tell=tell):
         sweep(path)
-        return rewrite(path, _imported.KIND)
+        with _imported.opened(path) as graph:
+            recorded = provenance.recorded(path) is not None
+            if graph.version == schema.KINDS[_imported.KIND].version and recorded:
+                return None
+            for place in graph.paths():
+                graph.verify(place)
+        command = (provenance.recorded(path) or {}).get("command", "")
+        _graph_file.forget(path)
+        before = rewrite(path, _imported.KIND)
+        _graph_file.keep(path, command)
+        return before

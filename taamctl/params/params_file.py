@@ -53,9 +53,12 @@ def read(path: Path, overrides: Iterable[str] = ()) -> Tree:
             f"{path} is no valid YAML: {error}", "the packaged one is: taamctl params"
         ) from None
     except OSError as error:
-        raise TaamctlError(f"cannot read {path}: {error.strerror}") from None
+        raise TaamctlError(
+            f"cannot read {path}: {error.strerror}",
+            "make it readable, or name another file with --params",
+        ) from None
     except UnicodeDecodeError:
-        raise TaamctlError(f"{path} is not UTF-8 text") from None
+        raise TaamctlError(f"{path} is not UTF-8 text", "save it as UTF-8 text") from None
     if not isinstance(tree, dict):
         raise TaamctlError(
             f"{path} holds no mapping of sections",

@@ -25,4 +25,7 @@ class RunParams:
             ("seeds", self.seeds),
         ):
             if not values or len(set(values)) < len(values):
-                raise TaamctlError(f"{name} {list(values)} must name at least one, and none twice")
+                raise TaamctlError(
+                    f"{name} {list(values)} must name at least one, and none twice",
+                    "name each once",
+                )

@@ -57,4 +57,7 @@ class SplitParams:
 
     def __post_init__(self) -> None:
         if abs(self.train + self.val + self.test - 1) > 1e-9:
-            raise TaamctlError(f"train {self.train} + val {self.val} + test {self.test} must be 1")
+            raise TaamctlError(
+                f"train {self.train} + val {self.val} + test {self.test} must be 1",
+                "choose shares that add up to 1, such as 0.6, 0.2 and 0.2",
+            )

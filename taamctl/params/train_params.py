@@ -46,10 +46,14 @@ class InferParams:
     def __post_init__(self) -> None:
         if not self.hops or min(self.hops) < 0:
             raise TaamctlError(
-                f"hops {self.hops} must name at least one hop >= 0, such as {{0: 1, 2: 1}}"
+                f"hops {self.hops} must name at least one hop >= 0, such as {{0: 1, 2: 1}}",
+                "write hop: weight, such as {0: 1, 2: 1}",
             )
         if any(w <= 0 for w in self.hops.values()):
-            raise TaamctlError(f"hops {self.hops}: weights must be positive")
+            raise TaamctlError(
+                f"hops {self.hops}: weights must be positive",
+                "write hop: weight, such as {0: 1, 2: 1}",
+            )
 
     def routed(self, routing: tuple[str, str]) -> InferParams:
         """Return these parameters with `as_published` resolved to a method's own profile and
@@ -92,7 +96,8 @@ class RidgeParams:
         if not self.hops or min(self.hops) < 0 or any(w <= 0 for w in self.hops.values()):
             raise TaamctlError(
                 f"hops {self.hops} must name at least one hop >= 0 with a positive weight, such as "
-                "{0: 1, 2: 1}"
+                "{0: 1, 2: 1}",
+                "write hop: weight, such as {0: 1, 2: 1}",
             )
 
     def profile_width(self, num_features: int) -> int:
@@ -118,4 +123,6 @@ class LensParams:
 
     def __post_init__(self) -> None:
         if list(self.batches) != sorted(set(self.batches)):
-            raise TaamctlError(f"batches {list(self.batches)} must increase")
+            raise TaamctlError(
+                f"batches {list(self.batches)} must increase", "sort them, each once"
+            )

@@ -57,8 +57,7 @@ def below(folder: Path) -> Iterator[FileState]:
         if record is None:
             yield FileState(str(sidecar), "damaged", REMOVE)
             continue
-        for name in sorted(record["outputs"]):
-            file = main.with_name(name)
+        for file in _files(main, record):
             recorded.add(file)
             yield _state(file, record)
     for file in sorted(folder.rglob("*.h5")):
@@ -74,13 +73,21 @@ def one(file: Path) -> FileState:
     """
     for sidecar in sorted(file.parent.glob(f"*{SIDECAR}")):
         record = provenance.recorded(sidecar.with_name(sidecar.name.removesuffix(SIDECAR)))
-        if record is not None and file.name in record["outputs"]:
+        main = sidecar.with_name(sidecar.name.removesuffix(SIDECAR))
+        if record is not None and file in _files(main, record):
             return _state(file, record)
     if file.suffix != ".h5":
         raise TaamctlError(
             f"nothing beside {file} says what it should be", "name an artefact or its folder"
         )
     return _alone(file)
+
+
+def _files(main: Path, record: Plain) -> list[Path]:
+    """Return what a record speaks of; a user's own graph may have been renamed with it."""
+    if record.get("stage") == provenance.IMPORT:
+        return [main]
+    return [main.with_name(name) for name in sorted(record["outputs"])]
 
 
 def _alone(file: Path) -> FileState:
@@ -98,7 +105,8 @@ def _alone(file: Path) -> FileState:
 def _state(file: Path, record: Plain) -> FileState:
     if not file.is_file():
         return FileState(str(file), "missing", _mend(file, record))
-    if provenance.sha256(file) != record["outputs"][file.name].get("sha256"):
+    known = provenance.stamp_in(record, file) or {}
+    if provenance.sha256(file) != known.get("sha256"):
         return FileState(str(file), "damaged", _mend(file, record))
     place = input_gate.label_of(file)
     if place and place != record.get("label"):
@@ -112,6 +120,8 @@ def _mend(file: Path, record: Plain) -> str:
     words = input_gate.label_of(file).split("/")
     if stage == "report":
         return f"taamctl report{_outputs(file, 2)}"
+    if stage == provenance.IMPORT and record.get("command"):
+        return f"{record['command']} --force"
     if stage not in TABLE or not words[0]:
         return AGAIN
     verb = "eval --lens" if stage == "lens" else stage

@@ -163,9 +163,7 @@ def _disk(folder: Path) -> float:
     """
     block = os.urandom(MIB)
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=nearest(folder), prefix=".plan-", suffix=".tmp"
-        ) as file:
+        with tempfile.TemporaryFile(dir=nearest(folder)) as file:
             began = time.perf_counter()
             for _ in range(WRITTEN // MIB):
                 file.write(block)

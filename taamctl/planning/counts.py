@@ -13,6 +13,7 @@ import numpy as np
 from taamctl.core.data_set import DataSet, data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.datasets import _graph_file
 from taamctl.datasets._imported import module
 from taamctl.params.split_params import SplitParams
 from taamctl.planning.costs import Counts, reach
@@ -174,7 +175,7 @@ def _looked_at(file: Path, nodes: int, features: int) -> tuple[float, float]:
     """Return (entries after symmetrising per stored one, by looking up the reverse of a sample of
     edges; share of X that is not 0).
     """
-    with Artefact(file, "graph") as graph:
+    with _graph_file.opened(file) as graph:
         filled = 1.0
         if not graph.has("features/dense"):
             filled = graph.shape("features/indices")[0] / max(1, nodes * features)

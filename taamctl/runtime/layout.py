@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from taamctl.core.paths import CHECKPOINTS
 from taamctl.runtime.stage_table import TABLE
 
 OUTPUTS = Path("outputs")  # where artefacts lie by default
@@ -53,7 +54,7 @@ class Layout:
         """Return the folder of an unfinished training run: outside what DVC deletes before it
         runs a stage.
         """
-        return self.root / ".checkpoints" / dataset / method / f"seed-{seed}"
+        return self.root / CHECKPOINTS / dataset / method / f"seed-{seed}"
 
     def command(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> str:
         """Return the command line that makes an artefact."""

@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,6 +23,7 @@ from taamctl.core.plain_values import Plain
 from taamctl.store import atomic_files
 
 SMALL = 1 << 20  # bytes
+IMPORT = "import"  # what made a user's own graph, in place of a stage
 # Import name -> distribution of the libraries that can change a bit of a result.
 LIBRARIES = {
     "numpy": "numpy",
@@ -60,6 +62,16 @@ def recorded(path: Path) -> dict[str, Plain] | None:
         isinstance(record.get(k), dict) for k in ("key", "outputs", "asked", "raw", "cost")
     )
     return record if whole else None
+
+
+def stamp_in(record: Mapping[str, Plain], path: Path) -> Plain:
+    """Return the stamp that a record holds of a file, or None. A user's own graph may have been
+    renamed since, with its record.
+    """
+    outputs = record["outputs"]
+    if record.get("stage") == IMPORT:
+        return next(iter(outputs.values()), None)
+    return outputs.get(path.name)
 
 
 def stamp(path: Path) -> dict[str, Plain]:

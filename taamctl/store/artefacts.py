@@ -25,6 +25,9 @@ from taamctl.store.upgrades import Attributes, versions_of
 if TYPE_CHECKING:
     import h5py
 
+MADE = "the command that wrote it"  # where the caller does not know it
+AGAIN = "delete it and make it again"
+
 
 class Artefact:
     """A complete artefact, open for reading. Use it as a context manager.
@@ -38,7 +41,7 @@ class Artefact:
     def __init__(self, path: Path, kind: str | None = None, made_by: str = "") -> None:
         self.path = path
         self._made_by = made_by
-        self._make = f"make it with: {made_by}" if made_by else ""
+        self._make = f"make it with: {made_by or MADE}"
         self._passes: dict[str, tuple[int, int]] = {}  # array -> rows read in order, their CRC-32
         self._handle = self._open()
         try:
@@ -55,7 +58,9 @@ class Artefact:
         try:
             return h5py.File(self.path, "r", locking=False)
         except PermissionError:
-            raise TaamctlError(f"cannot read {self.path}: permission denied") from None
+            raise TaamctlError(
+                f"cannot read {self.path}: permission denied", "make it readable for this user"
+            ) from None
         except OSError:
             raise TaamctlError(
                 f"{self.path} is broken (no readable HDF5 file)", self._make
@@ -244,11 +249,11 @@ class Artefact:
     def _broken(self, path: str) -> TaamctlError:
         return TaamctlError(
             f"{self.path}: {path} does not match its checksum (the file was damaged)",
-            self._remake() or "delete it and make it again",
+            self._remake(),
         )
 
     def _remake(self) -> str:
-        return f"make it again with: {self._made_by} --force" if self._made_by else ""
+        return f"make it again with: {self._made_by} --force" if self._made_by else AGAIN
 
 
 def _plain(value: Plain) -> Plain:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import math
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +19,23 @@ import numpy as np
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.plain_values import Plain
 from taamctl.core.this_system import sync_folder
+from taamctl.store import leftovers
+
+TRIES = 20  # to make a folder whose parents another process removes
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success sync it and rename it over `path`, on any
-    failure remove it.
+    failure remove it. What writers of this machine left that were killed goes too.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     except OSError as error:
         raise explain_os_error(error, path) from None
-    unique = f"{os.getpid()}-{secrets.token_hex(4)}"  # pids of two containers may be equal
-    temporary = path.parent / f".{path.name}.{unique}.tmp"
+    start = f".{path.name}."
+    leftovers.sweep_dead(path.parent, start)
+    temporary = path.parent / f"{start}{leftovers.mark()}.tmp"
     try:
         yield temporary
         with temporary.open("r+b") as handle:  # read-only, Windows refuses
@@ -45,16 +48,25 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, also while another process removes empty ones."""
+    for _ in range(TRIES):
+        with suppress(FileNotFoundError):
+            folder.mkdir(parents=True, exist_ok=True)
+            return
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def sweep(path: Path) -> None:
-    """Remove the temporary files and folders that killed writers of `path` left behind.
+    """Remove the temporary files and folders that killed writers of `path` left behind, those of
+    other machines too.
 
     Call it while holding the path's lock.
     """
-    for stale in path.parent.glob(f".{path.name}.*.tmp"):
-        if stale.is_dir():
-            shutil.rmtree(stale, ignore_errors=True)
-        else:
-            stale.unlink(missing_ok=True)
+    start = f".{path.name}."
+    for stale in list(path.parent.iterdir()):
+        if stale.name.startswith(start) and stale.name.endswith(".tmp"):
+            leftovers.remove(stale)
 
 
 def take(source: Path, target: Path) -> None:
@@ -106,8 +118,9 @@ def read_json(path: Path, made_by: str = "") -> Plain:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        hint = f"make it with: {made_by}" if made_by else ""
+        hint = f"make it with: {made_by or 'the command that wrote it'}"
         raise TaamctlError(f"no file {path}", hint) from None
     except (ValueError, RecursionError):
-        hint = f"make it again with: {made_by} --force" if made_by else ""
+        again = f"{made_by} --force" if made_by else "the command that wrote it"
+        hint = f"make it again with: {again}"
         raise TaamctlError(f"{path} is broken (no valid JSON)", hint) from None

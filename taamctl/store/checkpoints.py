@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.paths import CHECKPOINTS
 from taamctl.core.plain_values import canonical_json
 from taamctl.core.types import Array
 from taamctl.store.artefact_writer import Writer, create
@@ -81,13 +83,19 @@ class FileCheckpoints:
         """Delete what this run kept, and what is unreadable; another run's finished tasks stay
         for it.
         """
-        if not self._folder.is_dir():
-            return
-        for file in sorted(self._folder.iterdir()):
-            if self._key_in(file) in (None, self._key):
-                file.unlink(missing_ok=True)
-        if not any(self._folder.iterdir()):
-            self._folder.rmdir()
+        if self._folder.is_dir():
+            for file in sorted(self._folder.iterdir()):
+                if self._key_in(file) in (None, self._key):
+                    file.unlink(missing_ok=True)
+        with suppress(OSError):  # one that is not empty is another run's
+            for folder in self._folders():
+                folder.rmdir()
+
+    def _folders(self) -> list[Path]:
+        """Return the folder, and those above it that hold nothing but such folders."""
+        every = [self._folder, *self._folder.parents]
+        names = [folder.name for folder in every]
+        return every[: names.index(CHECKPOINTS) + 1] if CHECKPOINTS in names else every[:1]
 
     @staticmethod
     def _key_in(file: Path) -> str | None:

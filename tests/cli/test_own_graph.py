@@ -22,6 +22,7 @@ from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.pipeline.split_account import lines as show_account
+from taamctl.runtime.provenance import sidecar_of
 from taamctl.store.artefacts import Artefact
 
 SHOP = Path("data/shop.h5")
@@ -140,6 +141,9 @@ def test_a_damaged_file_names_the_place(here: Path) -> None:
     at = data.find(graph().labels.tobytes()[-200:])
     data[at + 3] ^= 1
     SHOP.write_bytes(data)
+    with pytest.raises(TaamctlError, match=r"data/shop\.h5 is not as it was written"):
+        _imported.read(SHOP)
+    sidecar_of(SHOP).unlink()
     with pytest.raises(TaamctlError, match="data/shop.h5: labels does not match its checksum"):
         registry.load(DATASETS, "shop").load(None)
 

@@ -23,6 +23,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import from_scipy, to_scipy
+from taamctl.runtime.provenance import sidecar_of
 
 NAMES = tuple(f"word {j}" for j in range(12))
 
@@ -132,6 +133,7 @@ def test_a_graph_from_before_names_were_kept_says_so(
     with h5py.File(path, "r+") as file:
         del file.attrs["features_named"]  # as version 1 was at first
         file.attrs["schema_version"] = 1
+    sidecar_of(path).unlink()  # nor were there records of graphs
     said = (
         "neither the bank nor the graph keeps the features' names: whether they stand in the "
         "bank's order cannot be checked"

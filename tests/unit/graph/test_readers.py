@@ -156,7 +156,7 @@ def test_check_size_refuses_another_graph() -> None:
 
 def test_reading_keeps_our_own_errors() -> None:
     with pytest.raises(TaamctlError, match="^mine$"), reading("file"):
-        raise TaamctlError("mine")
+        raise TaamctlError("mine", "")
 
 
 class Evil:

@@ -259,5 +259,5 @@ def test_a_folder_that_cannot_be_written_gets_the_reference_rate(
     def refuse(**_: Any) -> None:
         raise PermissionError(13, "no")
 
-    monkeypatch.setattr(calibrate.tempfile, "NamedTemporaryFile", refuse)
+    monkeypatch.setattr(calibrate.tempfile, "TemporaryFile", refuse)
     assert calibrate._disk(tmp_path) == REFERENCE.disk

@@ -1,0 +1,67 @@
+"""The file of a user's own graph, and the record beside it that tells whether it is as it was
+written: of every byte, so of the metadata too, which no checksum inside the file covers.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from taamctl.core.errors import TaamctlError, explain_os_error
+from taamctl.runtime import provenance
+from taamctl.store import atomic_files
+from taamctl.store.artefacts import Artefact
+
+KIND = "graph"
+MADE_BY = "taamctl data import"
+
+
+def opened(path: Path) -> Artefact:
+    """Open a graph; nothing of it is read before its bytes are held against the record.
+
+    A graph without a record, from before there was one, is opened as it is.
+
+    Raises:
+        TaamctlError: missing, damaged, unfinished, or no imported graph.
+    """
+    record = provenance.recorded(path)
+    while record is not None and path.is_file():
+        known = provenance.stamp_in(record, path) or {"sha256": ""}
+        if provenance.artefact_digest(path, known) == known["sha256"]:
+            break
+        before, record = record, provenance.recorded(path)
+        if before == record:  # else it was imported anew in this very moment
+            again = record.get("command") or MADE_BY
+            raise TaamctlError(
+                f"{path} is not as it was written: it is damaged, or another file was put here",
+                f"make it again with: {again} --force; or, if another file is meant to be here: "
+                f"rm {shlex.quote(str(provenance.sidecar_of(path)))}",
+            )
+    return Artefact(path, KIND, MADE_BY)
+
+
+def forget(path: Path) -> None:
+    """Remove the record of a graph, before the graph is replaced: a command that is killed in
+    between leaves a graph without a record, not one that its record calls damaged.
+    """
+    sidecar = provenance.sidecar_of(path)
+    try:
+        sidecar.unlink(missing_ok=True)
+    except OSError as error:
+        raise explain_os_error(error, path) from None
+
+
+def keep(path: Path, command: str = "") -> None:
+    """Record a graph that was just written, or whose arrays were all found right.
+
+    Args:
+        command: that makes it again.
+    """
+    record = {
+        "stage": provenance.IMPORT,
+        "label": path.stem,
+        "outputs": {path.name: provenance.stamp(path)},
+        "command": command,
+        **{name: {} for name in ("key", "asked", "raw", "cost")},
+    }
+    atomic_files.write_json(provenance.sidecar_of(path), record)
