@@ -17,10 +17,12 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
 
 _FAULTS = (
+    ArithmeticError,
     AttributeError,
     EOFError,
     ImportError,
     LookupError,
+    MemoryError,
     OSError,
     RuntimeError,
     TypeError,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
-from taamctl.graph.dgl_adapter import MAGIC, load_graph
+from taamctl.graph.dgl_adapter import MAGIC, SavedGraph, load_graph
 from taamctl.graph.raw_values import reading
 from taamctl.importing.arrays import from_arrays, only
 from taamctl.importing.options import ImportOptions
@@ -29,12 +29,16 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             raise TaamctlError(
                 f"{path} is not what dgl.save_graphs writes", "--format names another format"
             )
-    saved = load_graph(path)
-    notes = tuple(f"{path}: edge data not read: {key}" for key in saved.edge_keys)
+    return of_saved(load_graph(path), options, str(path))
+
+
+def of_saved(saved: SavedGraph, options: ImportOptions, where: str) -> RawGraph:
+    """Return what a graph of DGL says: its edges, and the node data by their keys."""
+    notes = tuple(f"{where}: edge data not read: {key}" for key in saved.edge_keys)
     return from_arrays(
         saved.node_data,
         options,
-        str(path),
+        where,
         (saved.source, saved.target),
         nodes=saved.num_nodes,
         notes=notes,

@@ -85,8 +85,12 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             that is not on the list.
     """
     path = only(paths, "what torch.save writes")
-    where = str(path)
-    kept = dict(_contents(load(path), where))
+    return of_object(load(path), options, str(path))
+
+
+def of_object(loaded: object, options: ImportOptions, where: str) -> RawGraph:
+    """Return what an object says that torch.save wrote, or a dict of tensors and arrays."""
+    kept = dict(_contents(loaded, where))
     nodes = kept.pop("num_nodes", None)
     arrays, left = {}, []
     for key, value in kept.items():
@@ -154,12 +158,6 @@ def load(path: Path) -> object:
             raise
 
 
-def _latin1(text: str, encoding: str) -> bytes:
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"bytes are spelled in {encoding}, expected latin1")
-    return text.encode("latin1")
-
-
 def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
     """Return an unpickler that looks up what is on the list, makes stand-ins for PyG's classes,
     and puts other names into `refused`.
@@ -176,8 +174,6 @@ def _restricted(refused: list[str]) -> type[pickle.Unpickler]:
                 return super().find_class(module, name)
             if (module, name) == ("collections", "OrderedDict"):
                 return collections.OrderedDict
-            if (module, name) == ("_codecs", "encode"):  # how old protocols spell bytes of an array
-                return _latin1
             found = numpy_allowed(module, name)
             if found is None:
                 refused.append(f"{module}.{name}")
@@ -243,12 +239,17 @@ def _stored(data: StandIn, where: str) -> dict[str, object]:
 
 def _array(value: object) -> Array | sp.csr_matrix | None:
     """Return a tensor or an array as numpy or scipy; None for anything else."""
+    import scipy.sparse as sp
     import torch
 
     if isinstance(value, torch.Tensor):
-        return _of_tensor(value.detach().resolve_conj().resolve_neg())
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return _of_tensor(value.detach().cpu().resolve_conj().resolve_neg())
+    if sp.issparse(value):
         return value
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind != "O":
+            return value
+        value = value.tolist()
     if not isinstance(value, (list, tuple)) or not value:
         return None
     plain = all(isinstance(item, (str, int, float)) for item in value)

@@ -1,5 +1,5 @@
-"""Tables as users keep them: CSV, TSV and Parquet, read into named columns; what the columns
-mean is decided elsewhere.
+"""Tables as users keep them: CSV, TSV, Parquet and Arrow, or held in memory, read into named
+columns; what the columns mean is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-import numpy as np
-
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
+from taamctl.importing import arrow_tables
+from taamctl.importing.held_table import HeldTable, TableSource
 from taamctl.importing.table_head import delimiter_of, header, names_and_skip, read_head
 
-PARQUET = (".parquet", ".pq")
 _EMPTY = (
     "",
     "nan",
@@ -90,7 +89,7 @@ def require_file(path: Path) -> None:
     if path.is_dir():
         raise TaamctlError(
             f"{path} is a folder",
-            "name the files in it; of folders, only those called raw that OGB writes are read",
+            "name the files in it; of folders, those are read that the page `Your own graph` lists",
         )
     if not path.exists():
         raise TaamctlError(
@@ -108,13 +107,13 @@ def _refuse_twice(names: Sequence[str], path: Path) -> None:
 
 
 def read_table(
-    path: Path,
+    path: TableSource,
     delimiter: str = "",
     has_header: Callable[[list[str]], bool] = lambda cells: True,
     numeric: Callable[[Sequence[str]], Sequence[str]] = lambda names: (),
     decimal: str = "",
 ) -> Table:
-    """Return the columns of a text or Parquet table.
+    """Return the columns of a table, of whatever kind.
 
     Args:
         delimiter: what stands between cells, or its name (tab, space, ...); empty: guessed from the
@@ -128,8 +127,10 @@ def read_table(
     Raises:
         TaamctlError: a broken file, rows longer than the header, a name that stands twice, no row.
     """
-    if path.suffix.lower() in PARQUET:
-        return _parquet(path)
+    typed = _typed(path)
+    if typed is not None:
+        return typed
+    path = Path(str(path))
     with opened(path) as stream:
         first = stream.read(4096)
         _refuse_binary(first, path)
@@ -149,10 +150,23 @@ def read_table(
     return Table(str(path), {name: frame[name].to_numpy() for name in names}, headed)
 
 
-def peek(path: Path, delimiter: str = "", decimal: str = "") -> list[str]:
+def _typed(source: TableSource, rows: bool = True) -> Table | None:
+    """Return a table whose columns have names and types of their own; None for text."""
+    if isinstance(source, HeldTable):
+        return Table(source.where, dict(source.columns))
+    if not arrow_tables.is_typed(source):
+        return None
+    if not source.is_dir():
+        require_file(source)
+    return Table(str(source), arrow_tables.columns_of(source, rows))
+
+
+def peek(path: TableSource, delimiter: str = "", decimal: str = "") -> list[str]:
     """Return the cells of a table's first row: its column names, where it has them."""
-    if path.suffix.lower() in PARQUET:
-        return list(_parquet(path, rows=False).columns)
+    typed = _typed(path, rows=False)
+    if typed is not None:
+        return list(typed.columns)
+    path = Path(str(path))
     with opened(path) as stream:
         first = stream.read(4096)
         _refuse_binary(first, path)
@@ -162,9 +176,9 @@ def peek(path: Path, delimiter: str = "", decimal: str = "") -> list[str]:
         return header(head.names or head.cells)
 
 
-def first_rows(path: Path, delimiter: str = "", most: int = 100) -> list[list[str]]:
+def first_rows(path: TableSource, delimiter: str = "", most: int = 100) -> list[list[str]]:
     """Return the cells of the first rows of a text table, without comments and blank lines."""
-    with opened(path) as stream:
+    with opened(Path(str(path))) as stream:
         first = stream.read(1 << 16)
     kept = first.decode("utf-8-sig", "replace").splitlines()
     lines = [line for line in kept if line.strip() and not line.startswith(("#", "%"))]
@@ -272,57 +286,3 @@ def _refuse_binary(first: bytes, path: Path) -> None:
             f"{path} is no text table",
             "save spreadsheets as CSV; unpack archives; --format names another format",
         )
-
-
-def _parquet(path: Path, rows: bool = True) -> Table:
-    require_file(path)
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise TaamctlError(
-            f"reading {path} needs the package pyarrow, which is missing",
-            "pip install 'taamctl[parquet]', or save the table as CSV",
-        ) from error
-    with reading(str(path)):
-        table = (
-            pyarrow.parquet.read_table(path)
-            if rows
-            else pyarrow.parquet.read_schema(path).empty_table()
-        )
-        twice = next(
-            (n for i, n in enumerate(table.column_names) if n in table.column_names[:i]), None
-        )
-        if twice is not None:
-            raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
-        columns = {name: _column(path, name, table.column(name)) for name in table.column_names}
-    if rows and not table.num_rows:
-        raise TaamctlError(f"{path} has no row", "check how it was written")
-    return Table(str(path), columns)
-
-
-def _matrix_of_lists(path: Path, name: str, rows: list[list[float] | None]) -> Array:
-    widths = {len(row) for row in rows if row is not None}
-    if rows and (len(widths) != 1 or None in rows):
-        raise TaamctlError(
-            f"{path}: the lists in column {name!r} have different lengths",
-            "a column of lists holds equally many numbers in every row",
-        )
-    return np.array(rows)
-
-
-def _column(path: Path, name: str, column: Any) -> Array:
-    """Return a column of an Arrow table; lists of equal length become rows of a matrix."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _matrix_of_lists(path, name, column.to_pylist())
-    if pa.types.is_decimal(kind):
-        column = column.cast(pa.float64())
-    elif pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    elif pa.types.is_integer(kind) and column.null_count:
-        return np.array(
-            [float("nan") if v is None else v for v in column.to_pylist()], object
-        )  # as floats, large ids would collide
-    return np.array(column.to_numpy())
