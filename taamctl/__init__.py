@@ -1,6 +1,7 @@
 """taamctl: graph class-incremental learning as a staged, cacheable pipeline.
 
 `load_bank(path)` opens a model that grows; `NodeGraph` is a graph in memory, as it answers one.
+`graph_of(object)` makes one from what other libraries hold; `save_graph(graph, name)` keeps it.
 """
 
 from __future__ import annotations
@@ -12,15 +13,27 @@ if TYPE_CHECKING:
     from taamctl.bank.bank import load_bank as load_bank
     from taamctl.core.errors import TaamctlError as TaamctlError
     from taamctl.core.types import NodeGraph as NodeGraph
+    from taamctl.importing.import_graph import save_graph as save_graph
+    from taamctl.importing.python_graphs import graph_of as graph_of
 
     __version__: str
 
-__all__ = ["Bank", "NodeGraph", "TaamctlError", "__version__", "load_bank"]
+__all__ = [
+    "Bank",
+    "NodeGraph",
+    "TaamctlError",
+    "__version__",
+    "graph_of",
+    "load_bank",
+    "save_graph",
+]
 _HOMES = {
     "Bank": "taamctl.bank.bank",
     "load_bank": "taamctl.bank.bank",
     "TaamctlError": "taamctl.core.errors",
     "NodeGraph": "taamctl.core.types",
+    "graph_of": "taamctl.importing.python_graphs",
+    "save_graph": "taamctl.importing.import_graph",
 }
 
 

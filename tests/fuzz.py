@@ -43,7 +43,7 @@ STATE = struct.Struct("5q")  # the input at hand, refused, read, bytes at most, 
 SLOTS = ("at", "refused", "read", "peak", "done")
 LIBRARIES = {  # what a guarded process imports, imported before it is forked
     "dgl": ("torch", "dgl"),
-    "parquet": ("pyarrow.parquet", "taamctl.importing.parquet_child"),
+    "parquet": ("pyarrow.parquet", "taamctl.importing.arrow_tables"),
     "mat": ("scipy.io", "taamctl.importing.mat_child"),
 }
 QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "DGLBACKEND": "pytorch"}

@@ -39,7 +39,8 @@ class Naming:
         str,
         Option(
             "--format",
-            help="One of: table, npz, mtx, graphml, json, gexf, gml, pajek, mat, dgl, pyg, ogb.",
+            help="One of: table, npz, mtx, svmlight, graphml, json, musae, gexf, gml, pajek, mat, "
+            "dgl, pyg, ogb, planetoid, h5ad, sqlite, duckdb.",
         ),
     ] = ""
     into: Annotated[
@@ -74,10 +75,14 @@ class Columns:
     part: Annotated[str, _column("--part", "train, val or test.")] = ""
     split_column: Annotated[str, _column("--split-column", "Of several: train_mask:3.")] = ""
     task: Annotated[str, _column("--task", "The task that a node's class arrives with.")] = ""
+    table: Annotated[
+        list[str] | None, _column("--table", "Of a data base: nodes=NAME, edges=NAME.")
+    ] = None
 
     def named(self) -> dict[str, object]:
         """Return the fields of `ImportOptions`."""
         lists = {"features": listed(self.features), "ignore": listed(self.ignore)}
+        lists["table"] = tuple(self.table or ())
         return {**vars(self), **lists}
 
 

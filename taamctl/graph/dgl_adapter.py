@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -95,19 +96,26 @@ def load_graph(path: Path) -> SavedGraph:
             f"{path} holds {len(graphs)} graphs, expected one",
             "save the one that is meant: dgl.save_graphs(path, [graph])",
         )
-    graph = graphs[0]
+    return saved(graphs[0], str(path))
+
+
+def saved(graph: Any, where: str) -> SavedGraph:
+    """Return what a DGLGraph holds.
+
+    Raises:
+        TaamctlError: several types of nodes or edges.
+    """
     if len(graph.ntypes) > 1 or len(graph.etypes) > 1:
         raise TaamctlError(
-            f"{path} has the node types {', '.join(graph.ntypes)} and the edge types "
+            f"{where} has the node types {', '.join(graph.ntypes)} and the edge types "
             f"{', '.join(graph.etypes)}, expected one of each",
-            "save dgl.to_homogeneous(graph, ndata=[...])",
+            "take dgl.to_homogeneous(graph, ndata=[...])",
         )
     source, target = graph.edges(order="eid")
     node_data: dict[str, Array] = {}
     for key, value in graph.ndata.items():
         if str(value.dtype) == "torch.bfloat16":  # NumPy has no such type
             value = value.float()
-        node_data[key] = value.numpy()
-    return SavedGraph(
-        graph.num_nodes(), source.numpy(), target.numpy(), node_data, tuple(graph.edata)
-    )
+        node_data[key] = value.detach().cpu().numpy()
+    ends = (source.cpu().numpy(), target.cpu().numpy())
+    return SavedGraph(graph.num_nodes(), *ends, node_data, tuple(graph.edata))

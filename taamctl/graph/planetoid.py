@@ -11,25 +11,48 @@ from __future__ import annotations
 import collections
 import io
 import pickle
+from collections.abc import Mapping
 from itertools import chain
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import CSR, Array, NodeGraph
+from taamctl.core.types import Array, NodeGraph
 from taamctl.graph import pickle_check
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy
 from taamctl.graph.pickled_arrays import plain, stand_in_for
 from taamctl.graph.raw_values import default_class_names, reading
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
 PARTS = ("allx", "ally", "tx", "ty", "graph")
 INDEX = "test.index"
+FEW_GAPS = 10  # ids per row, at most: some test nodes lack a row
 
 _CONTAINERS = {
     ("collections", "defaultdict"): collections.defaultdict,
     ("__builtin__", "list"): list,
     ("builtins", "list"): list,
+}
+
+
+def _latin1(text: str, encoding: str) -> bytes:
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"bytes are spelled in {encoding}, expected latin1")
+    return text.encode("latin1")
+
+
+def _no_bytes() -> bytes:
+    return b""
+
+
+# how old protocols spell the bytes of an array
+_BYTES = {
+    ("_codecs", "encode"): _latin1,
+    ("__builtin__", "bytes"): _no_bytes,
+    ("builtins", "bytes"): _no_bytes,
 }
 
 
@@ -71,19 +94,40 @@ def load_index(stream: IO[bytes], where: str) -> Array:
         return np.array([int(line) for line in stream.read().split()], np.int64)
 
 
-def assemble(name: str, parts: dict[str, Any], index: Array, where: str) -> NodeGraph:
-    """Put the parts into one graph: binary features and edges as given, nodes without a row
-    all-zero and unlabelled.
+class Joined(NamedTuple):
+    """The parts as one graph.
+
+    Attributes:
+        source, target: [E] row numbers.
+        features: [N, F] scipy CSR; nodes without a row are all-zero.
+        labels: [N] int64, -1 for none.
+        classes: C.
+    """
+
+    source: Array
+    target: Array
+    features: sp.csr_matrix
+    labels: Array
+    classes: int
+
+
+def joined(parts: Mapping[str, Any], index: Array, where: str) -> Joined:
+    """Put the parts together: binary features and edges as given, nodes without a row all-zero and
+    unlabelled.
 
     Args:
-        name: data set name.
         parts: `allx` [n, F] and `tx` [m, F] sparse, `ally` [n, C] and `ty` [m, C] one-hot, `graph`
             {u: [v, ...]}.
         index: [m] node id of every row of `tx`.
         where: the files, for messages.
+
+    Raises:
+        TaamctlError: parts that are no such thing, or do not fit together.
     """
     with reading(where):
-        rows = {part: int(parts[part].shape[0]) for part in ("allx", "ally", "tx", "ty")}
+        allx, tx = (_sound(parts[part]) for part in ("allx", "tx"))
+        ally, ty = (_one_hot(parts[part], part) for part in ("ally", "ty"))
+        rows = {"allx": allx.shape[0], "ally": len(ally), "tx": tx.shape[0], "ty": len(ty)}
         known = rows["allx"]
         if rows["tx"] != len(index) or rows["ty"] != len(index) or rows["ally"] != known:
             raise TaamctlError(
@@ -91,18 +135,59 @@ def assemble(name: str, parts: dict[str, Any], index: Array, where: str) -> Node
                 "it is not as published, or damaged: remove it, then run taamctl data fetch again",
             )
         nodes = max(known, int(index.max()) + 1 if len(index) else 0)
+        if len(index) and not 0 <= index.min() <= index.max() < FEW_GAPS * (known + len(index)):
+            raise TaamctlError(
+                f"{where}: test ids run from {index.min():,} to {index.max():,}, but there are "
+                f"{known + len(index):,} rows",
+                "the files belong to different graphs, or one is damaged; get them again",
+            )
         ids = np.concatenate([np.arange(known), index])
-        labels = _labels(np.vstack([parts["ally"], parts["ty"]]), ids, nodes)
-        features = _features(parts["allx"], parts["tx"], ids, nodes)
-        lengths = [len(v) for v in parts["graph"].values()]
-        source = np.repeat(np.fromiter(parts["graph"], np.int64, len(lengths)), lengths)
-        target = np.array(list(chain(*parts["graph"].values())), np.int64)
-        classes = int(parts["ally"].shape[1])
-    adjacency, notes = adjacency_from_edges(source, target, nodes, name)
-    missing = int((labels < 0).sum())
+        labels = _labels(np.vstack([ally, ty]), ids, nodes)
+        features = _features(allx, tx, ids, nodes)
+        lists = parts["graph"]
+        lengths = [len(neighbours) for neighbours in lists.values()]
+        source = np.repeat(_whole(list(lists)), lengths)
+        target = _whole(list(chain(*lists.values())))
+    return Joined(source, target, features, labels, ally.shape[1])
+
+
+def assemble(name: str, parts: dict[str, Any], index: Array, where: str) -> NodeGraph:
+    """Put the parts into one graph in canonical form; for the arguments see `joined`."""
+    made = joined(parts, index, where)
+    nodes = made.features.shape[0]
+    adjacency, notes = adjacency_from_edges(made.source, made.target, nodes, name)
+    missing = int((made.labels < 0).sum())
     if missing:
         notes = (*notes, f"{missing:,} nodes have no label")
-    return NodeGraph(name, adjacency, features, labels, default_class_names(classes), notes)
+    features = from_scipy(made.features)
+    names = default_class_names(made.classes)
+    return NodeGraph(name, adjacency, features, made.labels, names, notes)
+
+
+def _sound(matrix: Any) -> sp.csr_matrix:
+    """Return a sparse matrix whose parts fit together: a pickle can state any."""
+    import scipy.sparse as sp
+
+    parts = (matrix.data, matrix.indices, matrix.indptr)
+    if not all(isinstance(part, np.ndarray) and part.dtype.kind in "iufb" for part in parts):
+        raise ValueError("a matrix of features does not hold numbers")
+    made = sp.csr_matrix(parts, shape=matrix.shape)
+    made.check_format(full_check=True)
+    return made
+
+
+def _one_hot(rows: Any, part: str) -> Array:
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iufb":
+        raise ValueError(f"{part} holds no rows of numbers")
+    return rows
+
+
+def _whole(values: list[Any]) -> Array:
+    """Return row numbers, [n] int64."""
+    found = np.array(values)
+    if len(found) and (found.dtype.kind not in "iu" or found.ndim != 1):
+        raise ValueError("graph holds what is no row number")
+    return found.astype(np.int64)
 
 
 def _labels(one_hot: Array, ids: Array, nodes: int) -> Array:
@@ -111,10 +196,9 @@ def _labels(one_hot: Array, ids: Array, nodes: int) -> Array:
     return labels
 
 
-def _features(allx: Any, tx: Any, ids: Array, nodes: int) -> CSR:
+def _features(allx: sp.csr_matrix, tx: sp.csr_matrix, ids: Array, nodes: int) -> sp.csr_matrix:
     import scipy.sparse as sp
 
     rows = sp.vstack([allx, tx]).tocoo()
-    return from_scipy(
-        sp.coo_matrix((rows.data, (ids[rows.row], rows.col)), shape=(nodes, rows.shape[1]))
-    )
+    shape = (nodes, rows.shape[1])
+    return sp.coo_matrix((rows.data, (ids[rows.row], rows.col)), shape=shape).tocsr()

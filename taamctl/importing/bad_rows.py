@@ -9,8 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
+from taamctl.importing.arrow_tables import is_typed
+from taamctl.importing.held_table import HeldTable, TableSource
 from taamctl.importing.table_head import delimiter_of, names_and_skip, read_head
-from taamctl.importing.tables import PARQUET, opened
+from taamctl.importing.tables import opened
 
 MOST = 10  # rows that are named
 
@@ -27,9 +29,9 @@ class BadRows(TaamctlError):
         self.rows = tuple(rows)
 
 
-def with_lines(error: BadRows, path: Path, delimiter: str, headed: bool) -> TaamctlError:
+def with_lines(error: BadRows, path: TableSource, delimiter: str, headed: bool) -> TaamctlError:
     """Return the fault with the lines of its rows in a text table."""
-    if path.suffix.lower() in PARQUET:
+    if isinstance(path, HeldTable) or is_typed(path):
         return error
     lines = lines_of(path, delimiter, headed, error.rows[:MOST])
     if len(lines) < len(error.rows[:MOST]):

@@ -12,6 +12,7 @@ from taamctl.importing.messages import shown
 from taamctl.importing.tables import opened
 
 _PICKLE = tuple(b"\x80" + bytes([version]) for version in (2, 3, 4, 5))
+_HDF5 = b"\x89HDF"
 _MAGIC = (  # first bytes, what the file is, what to do
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "git lfs pull"),
     (b"BZh", "compressed by bzip2", "unpack it first: bunzip2 --keep {}"),
@@ -21,8 +22,11 @@ _MAGIC = (  # first bytes, what the file is, what to do
     (b"Rar!", "a RAR archive", "unpack it first: unrar x {}"),
     (b"%PDF", "a PDF", "name the files that hold the graph"),
     (b"\xd0\xcf\x11\xe0", "an old spreadsheet or document of Office", "save its tables as CSV"),
-    (b"SQLite format 3", "an SQLite database", "write its tables as CSV: sqlite3 -csv -header {}"),
-    (b"\x89HDF", "an HDF5 file", "write its arrays as npz: x, edge_index, y"),
+    (
+        _HDF5,
+        "an HDF5 file",
+        "--format h5ad where it is AnnData's; else write its arrays as npz: x, edge_index, y",
+    ),
 )
 _PAGES = (b"<!doctype html", b"<html")
 NO_PICKLE = (
@@ -36,7 +40,8 @@ def refuse_foreign(path: Path, kind: str = "") -> None:
     """Refuse a file that holds no graph in any format, and say what it is.
 
     Args:
-        kind: the format that the user or the name states; npz and pyg are zips, pyg holds pickles.
+        kind: the format that the user or the name states; npz and pyg are zips, pyg and planetoid
+            hold pickles, h5ad is HDF5.
 
     Raises:
         TaamctlError: it is one.
@@ -51,13 +56,13 @@ def refuse_foreign(path: Path, kind: str = "") -> None:
             "download the file itself; on GitHub that is the link called Raw",
         )
     for magic, what, hint in _MAGIC:
-        if first.startswith(magic):
+        if first.startswith(magic) and not (magic == _HDF5 and kind == "h5ad"):
             raise TaamctlError(f"{path} is {what}", hint.format(name))
     if first[257:262] == b"ustar":
         raise TaamctlError(f"{path} is a tar archive", f"unpack it first: tar xf {name}")
     if first.startswith(b"PK\x03\x04"):
         _refuse_archive(path, name)
-    elif first.startswith(_PICKLE) and kind != "pyg":
+    elif first.startswith(_PICKLE) and kind not in ("pyg", "planetoid"):
         raise TaamctlError(f"{path} is a Python pickle, which is not read", NO_PICKLE)
 
 

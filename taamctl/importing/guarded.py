@@ -46,7 +46,7 @@ def call(function: str, path: Path, hint: str = HINT, libraries: str = "") -> di
     """
     with tempfile.TemporaryDirectory(prefix="taamctl-") as folder:
         with reading(str(path)):
-            size = path.stat().st_size
+            size = _size(path)
             limits = (child_memory(size), child_seconds(size))
             ended = _launch([folder, function, str(path), libraries, *map(str, limits)], limits[1])
             answer = _answer(Path(folder))
@@ -57,6 +57,13 @@ def call(function: str, path: Path, hint: str = HINT, libraries: str = "") -> di
             raise TaamctlError(answer["message"], answer["hint"])
         with reading(str(path)):
             return {name: _part(Path(folder), part) for name, part in answer["parts"].items()}
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, or of all files in a folder."""
+    if not path.is_dir():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.iterdir() if file.is_file())
 
 
 def _launch(arguments: list[str], seconds: int) -> str:

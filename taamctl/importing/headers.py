@@ -5,11 +5,11 @@ they do not tell, from the rows below; else the user is asked.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
 from taamctl.importing import roles
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, TIME, guess
+from taamctl.importing.held_table import TableSource, suffix_of
 from taamctl.importing.messages import shown
 from taamctl.importing.node_ids import quoted
 from taamctl.importing.options import ImportOptions
@@ -21,12 +21,12 @@ CITES = ".cites"
 USUAL = (*ID, *LABEL, *TIME, *PART, *TASK)
 
 
-def is_content(path: Path) -> bool:
+def is_content(path: TableSource) -> bool:
     """Tell whether a file is called as a table of id, features and class without a header."""
-    return path.suffix.lower() == CONTENT
+    return suffix_of(path) == CONTENT
 
 
-def of_content(path: Path, options: ImportOptions) -> tuple[ImportOptions, tuple[str, ...]]:
+def of_content(path: TableSource, options: ImportOptions) -> tuple[ImportOptions, tuple[str, ...]]:
     """Return the options for a table without a header that is called .content, and what to say."""
     if not is_content(path) or options.header == "yes":
         return options, ()
@@ -35,7 +35,7 @@ def of_content(path: Path, options: ImportOptions) -> tuple[ImportOptions, tuple
     return chosen, (f"{path}: read without a header: id, features, and the class at the end",)
 
 
-def of_nodes(cells: list[str], path: Path, options: ImportOptions) -> bool:
+def of_nodes(cells: list[str], path: TableSource, options: ImportOptions) -> bool:
     """Tell whether the first row of a node table holds names.
 
     Raises:
@@ -52,7 +52,7 @@ def of_nodes(cells: list[str], path: Path, options: ImportOptions) -> bool:
     raise ask(cells, path, "no row of names")
 
 
-def ask(cells: list[str], path: Path, what: str, either: bool = True) -> Unclear:
+def ask(cells: list[str], path: TableSource, what: str, either: bool = True) -> Unclear:
     """Return the question whether a first row holds names; not `either`: it can only be data."""
     no = "--header no --id 'column 0'"
     if not is_number(cells[-1]):
@@ -65,7 +65,7 @@ def ask(cells: list[str], path: Path, what: str, either: bool = True) -> Unclear
     )
 
 
-def of_edges(cells: list[str], path: Path, options: ImportOptions) -> bool:
+def of_edges(cells: list[str], path: TableSource, options: ImportOptions) -> bool:
     """Tell whether the first row of an edge list holds names.
 
     Raises:
@@ -75,7 +75,7 @@ def of_edges(cells: list[str], path: Path, options: ImportOptions) -> bool:
     if options.source or options.target or roles.edge_ends(cells, options) is not None:
         return True
     _require_two_cells(cells, path)
-    if path.suffix.lower() == CITES or _numbers_among(cells) == 2:
+    if suffix_of(path) == CITES or _numbers_among(cells) == 2:
         return False
     below = first_rows(path, options.delimiter)[1:]
     if below and all(_numbers_among(row) == 2 for row in below):
@@ -93,7 +93,7 @@ def _numbers_among(cells: list[str]) -> int:
     return sum(map(is_number, cells[:2]))
 
 
-def _require_two_cells(cells: list[str], path: Path) -> None:
+def _require_two_cells(cells: list[str], path: TableSource) -> None:
     if len(cells) < 2:
         raise TaamctlError(
             f"{path}: one column ({shown(cells[0])}), expected two ends of every edge",

@@ -5,7 +5,7 @@ what it was made from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +15,8 @@ from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph import telling_features
-from taamctl.importing import command_line, importers
+from taamctl.importing import command_line, file_formats, folder_format, importers
 from taamctl.importing.assembly import assemble
-from taamctl.importing.importers import FORMATS as FORMATS
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.ways import Unclear, with_commands
 from taamctl.runtime.provenance import sha256
@@ -70,7 +69,7 @@ def import_graph(
     if write:
         _require_free(path, overwrite)
     chosen = ImportOptions(**options)
-    stated, kind = kind, kind or importers.guess_format(sources)
+    stated, kind = kind, kind or file_formats.guess_format(sources)
     tables = {"tasks": tasks, "split": split}
     given = {name: str(table) for name, table in tables.items() if table is not None}
     further = {"name": name, "format": kind, "into": str(into), "directed": directed}
@@ -88,11 +87,51 @@ def import_graph(
     if not write:
         return made
     source = _source(kind, [*_all_files(sources), *map(Path, given.values())], chosen, about or {})
+    _keep(path, graph, source, directed, overwrite, made.command)
+    return made
+
+
+def save_graph(
+    graph: NodeGraph,
+    name: str,
+    into: str | Path = "data",
+    *,
+    directed: bool = False,
+    about: Mapping[str, str] | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write a graph as `into/NAME.h5`, whole or not at all, and return the file; where that is the
+    folder data, NAME is a data set like any other.
+
+    Args:
+        graph: as `graph_of` gives it.
+        directed: the edges have a direction that is to be kept.
+        about: licence, citation and homepage, shown by `taamctl data info`.
+        overwrite: replace a file that is there.
+
+    Raises:
+        TaamctlError: the name is taken or none, or the file is there.
+    """
+    registry.refuse_taken(PACKAGE, name)
+    path = Path(into) / f"{name}.h5"
+    _require_free(path, overwrite)
+    source = _source("python", [], ImportOptions(), about or {})
+    _keep(path, replace(graph, name=name), source, directed, overwrite, "")
+    return path
+
+
+def _keep(
+    path: Path,
+    graph: NodeGraph,
+    source: Mapping[str, Plain],
+    directed: bool,
+    overwrite: bool,
+    command: str,
+) -> None:
     with writing(path, wait=True, tell=lambda line: None):
         _require_free(path, overwrite)  # another import may have written it meanwhile
         sweep(path)  # what a killed import left
-        _imported.write(path, graph, source, directed, made.command)
-    return made
+        _imported.write(path, graph, source, directed, command)
 
 
 def _source(
@@ -132,15 +171,6 @@ def _require_free(path: Path, overwrite: bool) -> None:
 def _all_files(sources: Sequence[Path]) -> Iterator[Path]:
     for given in sources:
         if given.is_dir():
-            yield from _files(given)
+            yield from folder_format.read_files(given)
         else:
             yield given
-
-
-def _files(folder: Path) -> list[Path]:
-    """Return the files of a folder called raw, or of the one that holds it: what else lies there
-    is not read.
-    """
-    if (folder / "raw").is_dir():
-        folder = folder / "raw"
-    return sorted(file for file in folder.iterdir() if file.is_file())

@@ -13,110 +13,12 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
-from taamctl.graph.dgl_adapter import MAGIC as DGL_MAGIC
 from taamctl.importing import column_names, stated_stream
 from taamctl.importing.assembly import assemble
-from taamctl.importing.foreign_files import refuse_foreign
+from taamctl.importing.file_formats import FORMATS, guess_format, refuse_all
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
-from taamctl.importing.tables import forget, opened, read_table
-
-# format -> (module, suffixes, what it is); every module has read(paths, options) -> RawGraph
-FORMATS = {
-    "table": (
-        "reader_tables",
-        (
-            ".csv",
-            ".tsv",
-            ".tab",
-            ".txt",
-            ".edges",
-            ".edgelist",
-            ".content",
-            ".cites",
-            ".parquet",
-            ".pq",
-        ),
-        "a node table and an edge list, as CSV, TSV or Parquet",
-    ),
-    "npz": ("reader_npz", (".npz",), "NumPy arrays: gnn-benchmark keys, or x, edge_index, y"),
-    "mtx": (
-        "reader_mtx",
-        (".mtx", ".mm"),
-        "Matrix Market: edges, and a node table or a matrix of features with labels",
-    ),
-    "graphml": ("reader_graphml", (".graphml",), "GraphML, node attributes as features"),
-    "json": ("reader_json", (".json",), "node-link JSON, as networkx, d3 and Cytoscape write it"),
-    "gexf": ("reader_gexf", (".gexf",), "GEXF, as Gephi writes it; read by networkx"),
-    "gml": ("reader_gml", (".gml",), "GML; read by networkx"),
-    "pajek": ("reader_pajek", (".net", ".paj"), "Pajek; read by networkx"),
-    "mat": ("reader_mat", (".mat",), "MATLAB up to version 7: Network, Attributes, Label"),
-    "dgl": ("reader_dgl", (".bin", ".dgl"), "one graph that dgl.save_graphs wrote"),
-    "pyg": (
-        "reader_pyg",
-        (".pt", ".pth"),
-        "Data, TemporalData or a dict of tensors that torch.save wrote",
-    ),
-    "ogb": ("reader_ogb", (), "a folder called raw, as OGB writes it"),
-}
-MAGIC = (
-    ("mtx", b"%%MatrixMarket"),
-    ("mtx", b"%MatrixMarket"),
-    ("graphml", b"<?xml"),
-    ("graphml", b"<graphml"),
-    ("dgl", DGL_MAGIC),
-)
-
-
-def guess_format(paths: Sequence[Path]) -> str:
-    """Return the format of the files: by a folder, else by the most telling suffix, else by the
-    first bytes.
-
-    Raises:
-        TaamctlError: neither tells.
-    """
-    if len(paths) == 1 and paths[0].is_dir():
-        return "ogb"
-    _refuse_all(paths)
-    kind = _by_suffix(paths) or _by_first_bytes(paths[0])
-    if kind:
-        return kind
-    raise TaamctlError(
-        f"{paths[0]}: its name does not tell its format",
-        "name it with --format: " + ", ".join(FORMATS),
-    )
-
-
-def _refuse_all(paths: Sequence[Path], kind: str = "") -> None:
-    """Refuse files that hold no graph in any format."""
-    for path in paths:
-        if not path.is_dir():
-            refuse_foreign(path, kind or _by_suffix([path]))
-
-
-def _by_suffix(paths: Sequence[Path]) -> str:
-    """Return the format that a suffix tells, the most telling first; empty where none does."""
-    suffixes = set()
-    for path in paths:
-        if path.suffix.lower() == ".gz":
-            path = path.with_suffix("")
-        suffixes.add(path.suffix.lower())
-    between = [kind for kind in FORMATS if kind not in ("mtx", "table")]
-    for kind in ("mtx", *between, "table"):
-        if suffixes & set(FORMATS[kind][1]):
-            return kind
-    return ""
-
-
-def _by_first_bytes(path: Path) -> str:
-    with opened(path) as stream:
-        first = stream.read(4096)
-    for kind, begins in MAGIC:
-        if first.lstrip(b"\xef\xbb\xbf \r\n").startswith(begins):
-            return kind
-    if first.startswith(b"PK"):
-        return "pyg" if b"data.pkl" in first else "npz"
-    return ""
+from taamctl.importing.tables import forget, read_table
 
 
 def read(
@@ -165,12 +67,12 @@ def read_raw(
             f"--format {kind}: there is no such format", "there are: " + ", ".join(FORMATS)
         )
     options = options or ImportOptions()
-    _refuse_all(paths, kind)
+    refuse_all(paths, kind)
     kind = kind or guess_format(paths)
     reader = importlib.import_module(f"taamctl.importing.{FORMATS[kind][0]}")
     raw: RawGraph = reader.read(paths, options)
     if options.ends:
-        _require_ends(options.ends, raw, FORMATS[kind][2])
+        require_ends(options.ends, raw, FORMATS[kind][2])
     if tasks is not None:
         raw = _with_tasks(raw, tasks, options)
     if split is not None:
@@ -180,7 +82,7 @@ def read_raw(
     return replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes))
 
 
-def _require_ends(ends: str, raw: RawGraph, what: str) -> None:
+def require_ends(ends: str, raw: RawGraph, what: str) -> None:
     """Refuse `--ends` where edges do not end so."""
     if ends == "rows" and raw.by_row:
         return

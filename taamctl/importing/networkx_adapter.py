@@ -47,10 +47,11 @@ def read_by(
             raise TaamctlError(
                 f"{where} cannot be read: {reason}", f"it is no {what}, or damaged; write it again"
             ) from error
-    return _raw(graph, options, where)
+    return raw_of_graph(graph, options, where)
 
 
-def _raw(graph: Plain, options: ImportOptions, where: str) -> RawGraph:
+def raw_of_graph(graph: Plain, options: ImportOptions, where: str) -> RawGraph:
+    """Return what a graph of networkx says; an undirected edge is stored both ways."""
     nodes = list(graph.nodes(data=True))
     edges = list(graph.edges(data=True))
     hidden = _hidden([cells for _, cells in nodes], options)

@@ -24,6 +24,7 @@ class ImportOptions:
         part: train, val or test.
         split_column: which of several splits that stand side by side, as `train_mask:3`.
         task: the task that a node's class arrives with.
+        table: of a data base, which table holds what: `nodes=NAME`, `edges=NAME`.
         header: whether the first row of a text table holds names: `yes` or `no`; empty: told from
             its cells.
         delimiter: what stands between the cells of a text table.
@@ -49,6 +50,7 @@ class ImportOptions:
     part: str = ""
     split_column: str = ""
     task: str = ""
+    table: tuple[str, ...] = ()
     header: str = ""
     delimiter: str = ""
     decimal: str = ""

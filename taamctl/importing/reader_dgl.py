@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
-from taamctl.graph.dgl_adapter import MAGIC
+from taamctl.graph.dgl_adapter import MAGIC, SavedGraph
 from taamctl.graph.raw_values import reading
 from taamctl.importing import guarded
 from taamctl.importing.arrays import from_arrays, only
@@ -31,14 +31,22 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             raise TaamctlError(
                 f"{path} is not what dgl.save_graphs writes", "--format names another format"
             )
-    saved = guarded.call("dgl_child:parts_of", path, libraries="torch,dgl")
-    notes = tuple(f"{path}: edge data not read: {key}" for key in saved["edge_keys"])
+    found = guarded.call("dgl_child:parts_of", path, libraries="torch,dgl")
+    data = {key.removeprefix(DATA): found[key] for key in found if key.startswith(DATA)}
+    ends = (found["source"], found["target"])
+    saved = SavedGraph(found["num_nodes"], *ends, data, tuple(found["edge_keys"]))
+    return of_saved(saved, options, str(path))
+
+
+def of_saved(saved: SavedGraph, options: ImportOptions, where: str) -> RawGraph:
+    """Return what a graph of DGL says: its edges, and the node data by their keys."""
+    notes = tuple(f"{where}: edge data not read: {key}" for key in saved.edge_keys)
     return from_arrays(
-        {key.removeprefix(DATA): saved[key] for key in saved if key.startswith(DATA)},
+        saved.node_data,
         options,
-        str(path),
-        (saved["source"], saved["target"]),
-        nodes=saved["num_nodes"],
+        where,
+        (saved.source, saved.target),
+        nodes=saved.num_nodes,
         notes=notes,
         by_row=True,
     )

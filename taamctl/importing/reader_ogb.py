@@ -14,6 +14,7 @@ from taamctl.graph.ogb_adapter import BINARY_FILES, CSV_FILES, read_folder, requ
 from taamctl.graph.raw_values import reading
 from taamctl.importing.arrays import only
 from taamctl.importing.given_stream import parts_from_masks
+from taamctl.importing.messages import shown
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 
@@ -42,6 +43,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     if not holds_data and (folder / "raw").is_dir():
         folder = folder / "raw"
     where = str(folder)
+    _require_ogb(folder)
     raw, labels = read_folder(folder, where)
     source, target = raw["edge_index"]
     notes: tuple[str, ...] = ()
@@ -75,6 +77,17 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         notes=notes,
         by_row=True,
     )
+
+
+def _require_ogb(folder: Path) -> None:
+    """Refuse a folder in which nothing is OGB's."""
+    if not any((folder / name).exists() for name in (*CSV_FILES, *BINARY_FILES)):
+        there = shown(", ".join(sorted(path.name for path in folder.iterdir())[:6]))
+        raise TaamctlError(
+            f"{folder} holds no graph in a format of folders; it holds {there or 'nothing'}",
+            "name the files of the graph; folders are those of OGB (raw), of Planetoid, of MUSAE, "
+            "or hold the tables nodes.parquet and edges.parquet",
+        )
 
 
 def _split_of(folder: Path, wanted: str) -> Path | None:

@@ -5,6 +5,7 @@ Neither PyG nor torch is needed, and a file cannot run code.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from taamctl.importing.torch_file import CONVERT, load
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
+    import torch
 
 EVENTS = ("src", "dst", "t")
 
@@ -39,8 +41,12 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             that is not on the list.
     """
     path = only(paths, "what torch.save writes")
-    where = str(path)
-    kept = dict(_contents(load(path), where))
+    return of_object(load(path), options, str(path))
+
+
+def of_object(loaded: object, options: ImportOptions, where: str) -> RawGraph:
+    """Return what an object says that torch.save wrote, or a dict of tensors and arrays."""
+    kept = dict(_contents(loaded, where))
     nodes = kept.pop("num_nodes", None)
     arrays, left = {}, []
     for key, value in kept.items():
@@ -123,17 +129,42 @@ def _stored(data: StandIn, where: str) -> dict[str, object]:
 
 
 def _array(value: object) -> Array | sp.csr_matrix | None:
-    """Return an array or a sparse matrix; None for anything else."""
+    """Return a tensor or an array as numpy or scipy; None for anything else."""
     import scipy.sparse as sp
 
     if isinstance(value, PickledArray):
-        return value.array
-    if isinstance(value, np.ndarray) or sp.issparse(value):
+        value = value.array
+    torch = sys.modules.get("torch")  # a file's tensors are arrays already
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _of_tensor(value.detach().cpu().resolve_conj().resolve_neg())
+    if sp.issparse(value):
         return value
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind != "O":
+            return value
+        value = value.tolist()
     if not isinstance(value, (list, tuple)) or not value:
         return None
     plain = all(isinstance(item, (str, int, float)) for item in value)
     return np.array(value) if plain else None
+
+
+def _of_tensor(tensor: torch.Tensor) -> Array | sp.csr_matrix | None:
+    import scipy.sparse as sp
+    import torch
+
+    if tensor.layout == torch.sparse_coo:
+        # scipy checks that the indices lie inside, torch does not
+        indices = tensor._indices().numpy()
+        entries = tensor._values().numpy()
+        if len(indices) != 2 or entries.ndim != 1:
+            return None
+        return sp.coo_matrix((entries, tuple(indices)), shape=tuple(tensor.shape)).tocsr()
+    if tensor.layout != torch.strided:
+        return None
+    if tensor.dtype == torch.bfloat16:  # NumPy has no such type
+        tensor = tensor.float()
+    return np.asarray(tensor.numpy())
 
 
 def _events(

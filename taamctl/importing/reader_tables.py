@@ -1,4 +1,4 @@
-"""A node table and an edge list: CSV, TSV or Parquet, in any order."""
+"""A node table and an edge list, in any order: text, Parquet, Arrow, or held in memory."""
 
 from __future__ import annotations
 
@@ -11,26 +11,39 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.importing import column_names, headers, node_ids, roles
+from taamctl.importing import column_names, headers, node_ids, roles, table_folder
 from taamctl.importing.bad_rows import BadRows, with_lines
+from taamctl.importing.held_table import TableSource
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.table_head import DELIMITERS
 from taamctl.importing.tables import Table, peek, read_table
 from taamctl.importing.vectors import unfolded
 
-_EDGES = re.compile(r"edge|link|cites|relation|arc", re.IGNORECASE)
+EDGES = re.compile(r"edge|link|cites|relation|arc", re.IGNORECASE)
 _NODES = re.compile(r"node|vert|feat|content|attr", re.IGNORECASE)
 
 
-def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
+def read(paths: Sequence[TableSource], options: ImportOptions) -> RawGraph:
     """Return what the two tables say.
+
+    Args:
+        paths: the two; or one folder that holds them.
 
     Raises:
         TaamctlError: not two tables, or no telling which is which; a column that is not there; a
             cell that is not what it should be.
     """
-    node_path, edge_path = which(paths, options)
+    node_path, edge_path = which(_unpacked(paths), options)
+    return of_two(node_path, edge_path, options)
+
+
+def of_two(node_path: TableSource, edge_path: TableSource, options: ImportOptions) -> RawGraph:
+    """Return what a table of nodes and one of edges say.
+
+    Raises:
+        TaamctlError: a column that is not there; a cell that is not what it should be.
+    """
     options, said = headers.of_content(node_path, options)
     table = node_table(node_path, options)
     options = column_names.whole_names(options, list(table.columns))
@@ -75,7 +88,17 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     )
 
 
-def _with_ends(raw: RawGraph, edge_path: Path, options: ImportOptions) -> ImportOptions | None:
+def _unpacked(paths: Sequence[TableSource]) -> Sequence[TableSource]:
+    """Return the tables in the one folder that is named; others as they are."""
+    (first, *others) = paths
+    if others or not isinstance(first, Path) or not first.is_dir():
+        return paths
+    return table_folder.tables_in(first)
+
+
+def _with_ends(
+    raw: RawGraph, edge_path: TableSource, options: ImportOptions
+) -> ImportOptions | None:
     """Return what was taken of both tables, where the edges' columns have names."""
     if raw.taken is None:
         return None
@@ -84,7 +107,7 @@ def _with_ends(raw: RawGraph, edge_path: Path, options: ImportOptions) -> Import
     return replace(raw.taken, source=pair[0], target=pair[1], ends=ends)
 
 
-def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
+def which(paths: Sequence[TableSource], options: ImportOptions) -> tuple[TableSource, TableSource]:
     """Return the node table and the edge list: told by the names of their columns, by those of the
     files, or by their width.
 
@@ -98,7 +121,7 @@ def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
         _refuse_crossed(paths, cells, ends.index(True), options)
     signs = (
         ends,
-        [bool(_EDGES.search(path.name)) for path in paths],
+        [bool(EDGES.search(path.name)) for path in paths],
         [not _NODES.search(path.name) for path in paths],
         [len(c) <= 2 for c in cells],
     )
@@ -112,7 +135,7 @@ def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
     )
 
 
-def _require_two(paths: Sequence[Path], cells: list[list[str]], ends: list[bool]) -> None:
+def _require_two(paths: Sequence[TableSource], cells: list[list[str]], ends: list[bool]) -> None:
     if len(paths) == 1:
         lacks = "no edge list"
         if ends[0] or len(cells[0]) <= 2:
@@ -130,10 +153,10 @@ def _require_two(paths: Sequence[Path], cells: list[list[str]], ends: list[bool]
 
 
 def _refuse_crossed(
-    paths: Sequence[Path], cells: list[list[str]], at: int, options: ImportOptions
+    paths: Sequence[TableSource], cells: list[list[str]], at: int, options: ImportOptions
 ) -> None:
     """Refuse two files of which one has columns like the other's name."""
-    if _EDGES.search(paths[1 - at].name) and _NODES.search(paths[at].name):
+    if EDGES.search(paths[1 - at].name) and _NODES.search(paths[at].name):
         like_ends = " and ".join(roles.edge_ends(cells[at], options) or ())
         raise TaamctlError(
             f"{paths[at]} is called like a node table, and its columns {like_ends} like the ends "
@@ -142,7 +165,7 @@ def _refuse_crossed(
         )
 
 
-def node_table(path: Path, options: ImportOptions, features: bool = True) -> Table:
+def node_table(path: TableSource, options: ImportOptions, features: bool = True) -> Table:
     """Return the table of nodes, columns of features parsed as numbers where they are.
 
     Raises:
@@ -182,7 +205,7 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
     return replace(table, columns=unfolded(table.columns, names, where, options.decimal))
 
 
-def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
+def edge_columns(path: TableSource, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
     """Return the two columns that hold the ends of the edges, as the table has them, and notes.
 
     Raises:
@@ -203,7 +226,7 @@ def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tupl
     return table.columns[source], table.columns[target], notes
 
 
-def _require_numbers_or_text(column: Array, name: str, path: Path) -> None:
+def _require_numbers_or_text(column: Array, name: str, path: TableSource) -> None:
     if column.ndim == 1 and column.dtype.kind in "iufOUS":
         return
     what = "lists" if column.ndim > 1 else column.dtype

@@ -1,12 +1,11 @@
-"""Tables as users keep them: CSV, TSV and Parquet, read into named columns; what the columns
-mean is decided elsewhere.
+"""Tables as users keep them: CSV, TSV, Parquet and Arrow, or held in memory, read into named
+columns; what the columns mean is decided elsewhere.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import importlib.util
 import io
 import warnings
 from collections import Counter
@@ -22,10 +21,10 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.input_limits import MOST_COLUMNS
 from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
-from taamctl.importing import guarded
+from taamctl.importing import arrow_tables, guarded
+from taamctl.importing.held_table import HeldTable, TableSource
 from taamctl.importing.table_head import delimiter_of, header, names_and_skip, read_head
 
-PARQUET = (".parquet", ".pq")
 _EMPTY = (
     "",
     "nan",
@@ -92,7 +91,7 @@ def require_file(path: Path) -> None:
     if path.is_dir():
         raise TaamctlError(
             f"{path} is a folder",
-            "name the files in it; of folders, only those called raw that OGB writes are read",
+            "name the files in it; of folders, those are read that the page `Your own graph` lists",
         )
     if not path.exists():
         raise TaamctlError(
@@ -110,13 +109,13 @@ def _refuse_twice(names: Sequence[str], path: Path) -> None:
 
 
 def read_table(
-    path: Path,
+    path: TableSource,
     delimiter: str = "",
     has_header: Callable[[list[str]], bool] = lambda cells: True,
     numeric: Callable[[Sequence[str]], Sequence[str]] = lambda names: (),
     decimal: str = "",
 ) -> Table:
-    """Return the columns of a text or Parquet table.
+    """Return the columns of a table, of whatever kind.
 
     Args:
         delimiter: what stands between cells, or its name (tab, space, ...); empty: guessed from the
@@ -130,8 +129,10 @@ def read_table(
     Raises:
         TaamctlError: a broken file, rows longer than the header, a name that stands twice, no row.
     """
-    if path.suffix.lower() in PARQUET:
-        return _parquet(path)
+    typed = _typed(path)
+    if typed is not None:
+        return typed
+    path = Path(str(path))
     with opened(path) as stream:
         first = stream.read(4096)
         _refuse_binary(first, path)
@@ -152,10 +153,28 @@ def read_table(
     return Table(str(path), {name: frame[name].to_numpy() for name in names}, headed)
 
 
-def peek(path: Path, delimiter: str = "", decimal: str = "") -> list[str]:
+def _typed(source: TableSource, rows: bool = True) -> Table | None:
+    """Return a table whose columns have names and types of their own; None for text."""
+    if isinstance(source, HeldTable):
+        return Table(source.where, dict(source.columns))
+    if not arrow_tables.is_typed(source):
+        return None
+    if not source.is_dir():
+        require_file(source)
+    about = [file.stat() for file in arrow_tables.files_of_table(source)]
+    columns = _columns_of(source, tuple((each.st_size, each.st_mtime_ns) for each in about))
+    table = Table(str(source), dict(columns))
+    if rows and not table.rows:
+        raise TaamctlError(f"{source} has no row", "check how it was written")
+    return table
+
+
+def peek(path: TableSource, delimiter: str = "", decimal: str = "") -> list[str]:
     """Return the cells of a table's first row: its column names, where it has them."""
-    if path.suffix.lower() in PARQUET:
-        return list(_parquet(path, rows=False).columns)
+    typed = _typed(path, rows=False)
+    if typed is not None:
+        return list(typed.columns)
+    path = Path(str(path))
     with opened(path) as stream:
         first = stream.read(4096)
         _refuse_binary(first, path)
@@ -165,9 +184,9 @@ def peek(path: Path, delimiter: str = "", decimal: str = "") -> list[str]:
         return header(head.names or head.cells)
 
 
-def first_rows(path: Path, delimiter: str = "", most: int = 100) -> list[list[str]]:
+def first_rows(path: TableSource, delimiter: str = "", most: int = 100) -> list[list[str]]:
     """Return the cells of the first rows of a text table, without comments and blank lines."""
-    with opened(path) as stream:
+    with opened(Path(str(path))) as stream:
         first = stream.read(1 << 16)
     kept = first.decode("utf-8-sig", "replace").splitlines()
     lines = [line for line in kept if line.strip() and not line.startswith(("#", "%"))]
@@ -286,26 +305,11 @@ def _refuse_binary(first: bytes, path: Path) -> None:
         )
 
 
-def _parquet(path: Path, rows: bool = True) -> Table:
-    require_file(path)
-    if importlib.util.find_spec("pyarrow") is None:
-        raise TaamctlError(
-            f"reading {path} needs the package pyarrow, which is missing",
-            "pip install 'taamctl[parquet]', or save the table as CSV",
-        )
-    about = path.stat()
-    columns = _columns_of_parquet(path, about.st_size, about.st_mtime_ns)
-    table = Table(str(path), dict(columns))
-    if rows and not table.rows:
-        raise TaamctlError(f"{path} has no row", "check how it was written")
-    return table
-
-
 @lru_cache(maxsize=4)  # the names of the columns are asked for before the columns
-def _columns_of_parquet(path: Path, size: int, changed: int) -> dict[str, Array]:
-    return guarded.call("parquet_child:columns_of", path, libraries="pyarrow.parquet")
+def _columns_of(path: Path, stamps: tuple[tuple[int, int], ...]) -> dict[str, Array]:
+    return guarded.call("arrow_tables:columns_of", path, libraries=arrow_tables.LIBRARIES)
 
 
 def forget() -> None:
-    """Give up the Parquet tables that were kept for who asks again."""
-    _columns_of_parquet.cache_clear()
+    """Give up the Parquet and Arrow tables that were kept for who asks again."""
+    _columns_of.cache_clear()

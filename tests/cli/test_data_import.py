@@ -178,7 +178,7 @@ def test_of_a_folder_only_raw_counts(here: Path) -> None:
 
 
 def test_help_is_light_and_names_every_format(here: Path, support: Any) -> None:
-    from taamctl.importing.importers import FORMATS
+    from taamctl.importing.file_formats import FORMATS
 
     done = support.taamctl(here, "data", "import", "--help", env=support.environment(COLUMNS="200"))
     assert done.code == 0

@@ -1,0 +1,26 @@
+"""Whether a table fits into memory, asked before it is read: a few bytes of a compressed file can
+state more rows than any machine holds.
+"""
+
+from __future__ import annotations
+
+from taamctl.core.errors import TaamctlError
+
+CELL = 8  # bytes, at least, of a number or of a reference to a text
+
+
+def require_room(rows: int, columns: int, where: str) -> None:
+    """Make sure that a table of so many cells fits into the memory that is free now.
+
+    Raises:
+        TaamctlError: it does not.
+    """
+    import psutil
+
+    need, free = rows * columns * CELL, int(psutil.virtual_memory().available)
+    if need > free:
+        raise TaamctlError(
+            f"{where} states {rows:,} rows of {columns:,} columns: at least {need / 2**30:,.1f} "
+            f"GiB, where {free / 2**30:,.1f} GiB of memory are free",
+            "the file is damaged, or too large for this machine; leave out rows or columns",
+        )
