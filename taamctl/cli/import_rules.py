@@ -76,4 +76,10 @@ class Telling:
             help="Print the command that leaves nothing to guess instead of writing.",
         ),
     ] = False
+    ask: Annotated[
+        bool,
+        Option(
+            "--ask", help="On a terminal: ask where the files can be read in two ways, and go on."
+        ),
+    ] = False
     verbose: Annotated[bool, Option("--verbose", help="Name every feature.")] = False

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
+from taamctl.cli import asking
 from taamctl.cli.console import say
 from taamctl.cli.import_options import HERE, About, Columns, Naming, Reading, Tables
 from taamctl.cli.import_rules import Rules, Telling
@@ -42,13 +44,15 @@ def command(
     from taamctl.importing import import_graph
 
     reading.check()
+    if telling.ask:
+        asking.require_terminal()
     options = {**columns.named(), **vars(reading), **rules.named()}
     directed = options.pop("directed")
-    path, graph, again = import_graph.import_graph(
+    bring_in = partial(
+        import_graph.import_graph,
         naming.name,
         sources,
         naming.into,
-        options=options,
         kind=naming.kind,
         tasks=tables.tasks,
         split=tables.split,
@@ -57,6 +61,8 @@ def command(
         overwrite=force,
         write=not (telling.dry_run or telling.print_command),
     )
+    made, asked = asking.until_clear(bring_in, options, telling.ask)
+    path, graph, again = made
     for note in (*graph.notes, *import_graph.warnings(graph)):
         say(note)
     say(
@@ -65,6 +71,8 @@ def command(
     )
     if telling.verbose:
         say("\n".join(f"feature: {feature}" for feature in graph.feature_names))
+    if asked and not telling.print_command:
+        say(f"the same without a question: {again}")
     if telling.print_command:
         typer.echo(again)
     elif telling.dry_run:

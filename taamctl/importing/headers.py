@@ -10,8 +10,7 @@ from pathlib import Path
 from taamctl.core.errors import TaamctlError
 from taamctl.importing import roles
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, TIME, guess
-from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import quoted
+from taamctl.importing.messages import quoted, shown
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.tables import first_rows, peek
 from taamctl.importing.ways import Unclear

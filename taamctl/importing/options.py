@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
+LISTED = ("features", "ignore")  # options that take commas
+
 
 @dataclass(frozen=True)
 class ImportOptions:
@@ -65,3 +67,12 @@ def listed(values: Iterable[str] | None) -> tuple[str, ...]:
     """Return the names in values that commas part; one that holds a comma stands in quotes."""
     cells = chain(*csv.reader(values or (), skipinitialspace=True))
     return tuple(filter(None, map(str.strip, cells)))
+
+
+def one_listed(name: str) -> str:
+    """Return a name for an option that takes commas: in quotes, as CSV has it, where it holds
+    one.
+    """
+    if not set(name) & set(',"') and name == name.strip():
+        return name
+    return '"' + name.replace('"', '""') + '"'

@@ -14,8 +14,10 @@ from taamctl.graph.ogb_adapter import BINARY_FILES, CSV_FILES, read_folder, requ
 from taamctl.graph.raw_values import reading
 from taamctl.importing.arrays import only
 from taamctl.importing.given_stream import parts_from_masks
+from taamctl.importing.messages import quoted
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
+from taamctl.importing.ways import Unclear
 
 SPLIT_FILES = {"train": "train.csv.gz", "val": "valid.csv.gz", "test": "test.csv.gz"}
 
@@ -97,9 +99,10 @@ def _split_of(folder: Path, wanted: str) -> Path | None:
             f"a split is a folder in {beside} that holds {', '.join(SPLIT_FILES.values())}",
         )
     if len(splits) > 1 and not wanted:
-        raise TaamctlError(
+        raise Unclear(
             f"{beside} holds the splits {', '.join(splits)}, expected one",
             "name the one that is meant with --part",
+            [f"--part {quoted(name)}" for name in splits],
         )
     return splits[wanted or next(iter(splits))] if splits else None
 

@@ -26,7 +26,8 @@ from taamctl.importing.column_names import (
     plain,
 )
 from taamctl.importing.given_stream import parts_from_masks
-from taamctl.importing.node_ids import UNNAMED, like_ids, numbers_of_rows, quoted
+from taamctl.importing.messages import quoted
+from taamctl.importing.node_ids import UNNAMED, like_ids, numbers_of_rows
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.stated_stream import tasks_of_nodes
