@@ -102,7 +102,7 @@ def _split_of(folder: Path, wanted: str) -> Path | None:
         raise Unclear(
             f"{beside} holds the splits {', '.join(splits)}, expected one",
             "name the one that is meant with --part",
-            [f"--part {quoted(name)}" for name in splits],
+            list(map("--part {}".format, map(quoted, splits))),
         )
     return splits[wanted or next(iter(splits))] if splits else None
 
