@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -13,6 +13,9 @@ from taamctl.cli import asking
 from taamctl.cli.console import say
 from taamctl.cli.import_options import HERE, About, Columns, Naming, Reading, Tables
 from taamctl.cli.import_rules import Rules, Telling
+
+if TYPE_CHECKING:
+    from taamctl.importing.import_graph import Imported
 
 
 def command(
@@ -62,7 +65,20 @@ def command(
         write=not (telling.dry_run or telling.print_command),
     )
     made, asked = asking.until_clear(bring_in, options, telling.ask)
-    path, graph, again = made
+    _tell(made, telling, asked)
+    if telling.print_command:
+        typer.echo(made.command)
+    elif telling.dry_run:
+        say(f"nothing is written; without --dry-run: {made.path}")
+    else:
+        _written(made.path, naming)
+
+
+def _tell(made: Imported, telling: Telling, asked: bool) -> None:
+    """Say how the files were read."""
+    from taamctl.importing import import_graph
+
+    graph = made.graph
     for note in (*graph.notes, *import_graph.warnings(graph)):
         say(note)
     say(
@@ -72,13 +88,7 @@ def command(
     if telling.verbose:
         say("\n".join(f"feature: {feature}" for feature in graph.feature_names))
     if asked and not telling.print_command:
-        say(f"the same without a question: {again}")
-    if telling.print_command:
-        typer.echo(again)
-    elif telling.dry_run:
-        say(f"nothing is written; without --dry-run: {path}")
-    else:
-        _written(path, naming)
+        say(f"the same without a question: {made.command}")
 
 
 def _written(path: Path, naming: Naming) -> None:
