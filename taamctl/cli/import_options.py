@@ -53,6 +53,14 @@ class Tables:
 
     tasks: Annotated[Path | None, Option("--tasks", help="Table of classes and tasks.")] = None
     split: Annotated[Path | None, Option("--split", help="Table of node ids and parts.")] = None
+    context: Annotated[
+        str,
+        Option(
+            "--context",
+            metavar="NAME|FILE",
+            help="An imported graph, to whose nodes edges may lead; predict uses them.",
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
+from taamctl.importing.options import listed
 
 if TYPE_CHECKING:
     from taamctl.bank.graph_source import Source
@@ -33,6 +34,14 @@ class OneGraph:
         Path | None, Option("--graph", help="Graph file, as `taamctl data import` writes it.")
     ] = None
     dataset: Annotated[str | None, Option("--dataset", help="Data set instead of a file.")] = None
+    context: Annotated[
+        str,
+        Option(
+            "--context",
+            metavar="NAME|FILE",
+            help="The graph that this one was imported with: old neighbours of new nodes.",
+        ),
+    ] = ""
 
 
 def create(
@@ -66,8 +75,13 @@ def add_task(
     folder: Folder,
     named: OneGraph,
     classes: Annotated[
-        str | None,
-        Option("--classes", metavar="A,B", help="Classes to learn. Default: all new ones."),
+        list[str] | None,
+        Option(
+            "--classes",
+            metavar="A,B",
+            help="Classes to learn; can be given again; a name with a comma stands in double "
+            "quotes. Default: all new ones.",
+        ),
     ] = None,
     task_per: Annotated[
         int | None,
@@ -92,20 +106,26 @@ def add_task(
     """
     from taamctl.bank.add import add
 
-    wanted = None
-    if classes is not None:
-        wanted = [name.strip() for name in classes.split(",") if name.strip()]
     learned = add(
         folder,
         source_of(named, data_root, params, overrides),
-        classes=wanted,
+        classes=None if classes is None else listed(classes),
         per_task=task_per,
+        context=context_of(named),
         wait=not no_wait,
         progress=make_progress(quiet),
         tell=teller(quiet),
     )
     for task in learned:
         typer.echo(str(folder / task.file))
+
+
+def context_of(named: OneGraph) -> Source | None:
+    """Return the graph of neighbours that a call names; None where it names none."""
+    from taamctl.bank import graph_source
+    from taamctl.importing.upgrade_graph import file_of
+
+    return graph_source.from_file(file_of(named.context)) if named.context else None
 
 
 def source_of(

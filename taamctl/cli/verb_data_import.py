@@ -59,6 +59,7 @@ def command(
         kind=naming.kind,
         tasks=tables.tasks,
         split=tables.split,
+        context=import_graph.file_of(tables.context) if tables.context else None,
         directed=directed,
         about=vars(about),
         overwrite=force,

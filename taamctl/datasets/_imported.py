@@ -11,13 +11,14 @@ from typing import Any
 
 from taamctl.core import registry
 from taamctl.core.rows import FeatureRows, block_rows
-from taamctl.core.types import CSR, Array, Given, NodeGraph
+from taamctl.core.types import CSR, Array, Given, NodeGraph, Outside
 from taamctl.datasets._meta import Meta
 from taamctl.store import artefact_writer, artefacts, atomic_files, upgrades
 
 KIND = "graph"
 MADE_BY = "taamctl data import"
 GIVEN = ("arrival", "part", "time", "node_id")
+OUTSIDE = ("row", "name", "into")
 
 
 def write(path: Path, graph: NodeGraph, source: Mapping[str, Any], directed: bool = False) -> None:
@@ -61,6 +62,9 @@ def _fill(writer: artefact_writer.Writer, graph: NodeGraph, directed: bool) -> N
         values = getattr(graph.given, name)
         if values is not None:
             writer.put(f"given/{name}", values)
+    if graph.outside is not None:
+        for name in OUTSIDE:
+            writer.put(f"outside/{name}", getattr(graph.outside, name))
     if graph.notes:
         writer.put("notes", graph.notes)
 
@@ -93,7 +97,15 @@ def read(path: Path) -> NodeGraph:
         notes = tuple(file.read("notes").tolist()) if file.has("notes") else ()
         labels, classes = file.read("labels"), tuple(file.read("classes/name").tolist())
         return NodeGraph(
-            path.stem, adjacency, features, labels, classes, notes, given, feature_names(file)
+            path.stem,
+            adjacency,
+            features,
+            labels,
+            classes,
+            notes,
+            given,
+            feature_names(file),
+            outside(file),
         )
 
 
@@ -107,6 +119,14 @@ def feature_names(file: artefacts.Artefact) -> tuple[str, ...]:
     kept, or from plain arrays.
     """
     return tuple(file.read("features/name").tolist()) if file.has("features/name") else ()
+
+
+def outside(file: artefacts.Artefact) -> Outside | None:
+    """Return the edges of an opened graph to nodes of another one; None where it has none."""
+    if not file.has("outside/row"):
+        return None
+    into = file.read("outside/into").astype(bool)
+    return Outside(file.read("outside/row"), file.read("outside/name"), into)
 
 
 def module(path: Path) -> Any:

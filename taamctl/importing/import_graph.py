@@ -5,7 +5,7 @@ what it was made from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,10 +15,11 @@ from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph import telling_features
-from taamctl.importing import command_line, importers
+from taamctl.importing import command_line, context_edges, importers
 from taamctl.importing.assembly import assemble
 from taamctl.importing.importers import FORMATS as FORMATS
 from taamctl.importing.options import ImportOptions
+from taamctl.importing.upgrade_graph import file_of as file_of
 from taamctl.importing.ways import Unclear, with_commands
 from taamctl.runtime.provenance import sha256
 from taamctl.store.atomic_files import sweep
@@ -46,6 +47,7 @@ def import_graph(
     kind: str = "",
     tasks: Path | None = None,
     split: Path | None = None,
+    context: Path | None = None,
     directed: bool = False,
     about: Mapping[str, str] | None = None,
     overwrite: bool = False,
@@ -57,6 +59,7 @@ def import_graph(
         options: what `ImportOptions` holds, by name.
         kind: a format; empty: guessed.
         tasks, split: tables of classes and tasks, and of nodes and parts.
+        context: the file of an imported graph, to whose nodes edges may lead.
         directed: the edges have a direction that is to be kept.
         about: licence, citation and homepage, shown by `taamctl data info`.
         overwrite: replace a file that is there.
@@ -72,13 +75,17 @@ def import_graph(
     chosen = ImportOptions(**options)
     stated, kind = kind, kind or importers.guess_format(sources)
     tables = {"tasks": tasks, "split": split}
-    given = {name: str(table) for name, table in tables.items() if table is not None}
+    beside = {**tables, "context": context}
+    given = {name: str(table) for name, table in beside.items() if table is not None}
     further = {"name": name, "format": kind, "into": str(into), "directed": directed}
     further |= {**given, **(about or {})}
     files = [str(path) for path in sources]
     try:
         raw = importers.read_raw(sources, chosen, kind=kind, **tables)
-        graph = assemble(name, raw, chosen)
+        other = None if context is None else context_edges.context_of(context)
+        graph = assemble(name, raw, chosen, other)
+        told = tuple(importers.by_name(note, [*sources]) for note in graph.notes)
+        graph = replace(graph, notes=told)
     except Unclear as question:
         call = command_line.command(
             files, chosen, {**further, "format": stated, "force": overwrite}
