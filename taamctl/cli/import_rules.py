@@ -83,3 +83,12 @@ class Telling:
         ),
     ] = False
     verbose: Annotated[bool, Option("--verbose", help="Name every feature.")] = False
+
+
+@dataclass(frozen=True)
+class About:
+    """What `taamctl data info` shows of a graph."""
+
+    licence: Annotated[str, Option("--licence", help="Shown by data info.")] = ""
+    citation: Annotated[str, Option("--citation", help="Shown by data info.")] = ""
+    homepage: Annotated[str, Option("--homepage", help="Shown by data info.")] = ""

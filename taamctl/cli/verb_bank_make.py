@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
 from taamctl.cli.common import source_text
 from taamctl.cli.console import say, teller
+from taamctl.cli.one_graph import OneGraph, context_of, source_of
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
-from taamctl.core.data_set import data_set
-from taamctl.core.errors import TaamctlError
 from taamctl.importing.options import listed
-
-if TYPE_CHECKING:
-    from taamctl.bank.graph_source import Source
 
 Folder = Annotated[Path, Argument(help="The bank's folder.", show_default=False)]
 NoWait = Annotated[
     bool, Option("--no-wait", help="Give up where another process writes to the bank.")
 ]
-
-
-@dataclass(frozen=True)
-class OneGraph:
-    """The graph of a call: a file or a data set."""
-
-    graph: Annotated[
-        Path | None, Option("--graph", help="Graph file, as `taamctl data import` writes it.")
-    ] = None
-    dataset: Annotated[str | None, Option("--dataset", help="Data set instead of a file.")] = None
-    context: Annotated[
-        str,
-        Option(
-            "--context",
-            metavar="NAME|FILE",
-            help="The graph that this one was imported with: old neighbours of new nodes.",
-        ),
-    ] = ""
 
 
 def create(
@@ -118,32 +95,3 @@ def add_task(
     )
     for task in learned:
         typer.echo(str(folder / task.file))
-
-
-def context_of(named: OneGraph) -> Source | None:
-    """Return the graph of neighbours that a call names; None where it names none."""
-    from taamctl.bank import graph_source
-    from taamctl.importing.upgrade_graph import file_of
-
-    return graph_source.from_file(file_of(named.context)) if named.context else None
-
-
-def source_of(
-    named: OneGraph, data_root: Path | None, params: Path | None, overrides: list[str] | None
-) -> Source:
-    """Return the graph that a call names."""
-    from taamctl.bank import graph_source
-    from taamctl.params import params_file, plugin_params
-    from taamctl.params import sections as parameters
-    from taamctl.runtime.raw_files import data_root as find_root
-
-    if named.graph is not None and named.dataset is None:
-        return graph_source.from_file(named.graph)
-    if named.graph is not None or named.dataset is None:
-        raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
-    path, _ = params_file.locate(params)
-    tree = plugin_params.read(path, overrides or (), used=False)
-    plugin_params.complete(tree, "datasets", named.dataset)
-    cls = data_set(named.dataset).meta.params
-    own = parameters.Params(str(path), tree).plugin("datasets", named.dataset, cls)
-    return graph_source.from_dataset(named.dataset, find_root(data_root), own)

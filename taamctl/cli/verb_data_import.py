@@ -11,8 +11,8 @@ from typer import Argument, Option
 
 from taamctl.cli import asking
 from taamctl.cli.console import say
-from taamctl.cli.import_options import HERE, About, Columns, Naming, Reading, Tables
-from taamctl.cli.import_rules import Rules, Telling
+from taamctl.cli.import_options import HERE, Columns, Naming, Reading, Tables
+from taamctl.cli.import_rules import About, Rules, Telling
 
 if TYPE_CHECKING:
     from taamctl.importing.import_graph import Imported
@@ -44,7 +44,7 @@ def command(
     Says on stderr everything that was changed on the way. Labels: text, whole numbers, one-hot;
     empty, NaN, -1 and such words as unknown: unlabelled.
     """
-    from taamctl.importing import import_graph
+    from taamctl.importing import import_graph, upgrade_graph
 
     reading.check()
     if telling.ask:
@@ -59,7 +59,7 @@ def command(
         kind=naming.kind,
         tasks=tables.tasks,
         split=tables.split,
-        context=import_graph.file_of(tables.context) if tables.context else None,
+        context=upgrade_graph.file_if_given(tables.context),
         directed=directed,
         about=vars(about),
         overwrite=force,

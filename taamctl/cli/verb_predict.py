@@ -11,8 +11,8 @@ from typer import Option
 
 from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
+from taamctl.cli.one_graph import OneGraph, source_of
 from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
-from taamctl.cli.verb_bank_make import OneGraph, source_of
 from taamctl.core.errors import TaamctlError
 
 if TYPE_CHECKING:
@@ -82,14 +82,14 @@ def command(
     """
     from taamctl.bank import answers
     from taamctl.bank.bank import load_bank
-    from taamctl.importing.upgrade_graph import file_of
+    from taamctl.importing.upgrade_graph import file_if_given
 
     if out is not None:
         answers.require_writer(out)
     limit = size(answering.max_memory)
     opened = load_bank(bank)
     options = answering.options(opened.config, limit)
-    context = file_of(named.context) if named.context else None
+    context = file_if_given(named.context)
     graph: Path | Source | None = named.graph
     if graph is None or named.dataset is not None:
         graph = source_of(named, data_root, params, overrides)

@@ -4,14 +4,14 @@ like any other data set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from taamctl.core import registry
-from taamctl.core.rows import FeatureRows, block_rows
-from taamctl.core.types import CSR, Array, Given, NodeGraph, Outside
+from taamctl.core.types import CSR, Given, NodeGraph, Outside
+from taamctl.datasets import _imported_rows
 from taamctl.datasets._meta import Meta
 from taamctl.store import artefact_writer, artefacts, atomic_files, upgrades
 
@@ -166,37 +166,5 @@ def module(path: Path) -> Any:
         STATES=states,
         TASKS=tasks,
         load=lambda root, params=None: read(path),
-        features=lambda root, params=None: features(path),
+        features=lambda root, params=None: _imported_rows.features(path, KIND, MADE_BY),
     )
-
-
-def features(path: Path) -> FeatureRows:
-    """Return the features of `data/NAME.h5` row by row; no more is read than that, and nothing of
-    it is checked but by who reads it.
-
-    Raises:
-        TaamctlError: missing, damaged, unfinished, or no imported graph.
-    """
-    with artefacts.Artefact(path, KIND, MADE_BY) as file:
-        shape = (file.shape("labels")[0], int(file.attribute("num_features")))
-        dense = file.has("features/dense")
-    return FeatureRows(shape, lambda: _blocks(path, shape, dense))
-
-
-def _blocks(path: Path, shape: tuple[int, int], dense: bool) -> Iterator[Array | CSR]:
-    n, step = shape[0], block_rows(shape[1])
-    with artefacts.Artefact(path, KIND, MADE_BY) as file:
-        indptr = None if dense else file.read("features/indptr")
-        for low in range(0, n, step):
-            high = min(n, low + step)
-            if indptr is None:
-                yield file.rows("features/dense", low, high)
-            else:
-                a, b = int(indptr[low]), int(indptr[high])
-                data = file.rows("features/data", a, b) if file.has("features/data") else None
-                yield CSR(
-                    indptr[low : high + 1] - a,
-                    file.rows("features/indices", a, b),
-                    data,
-                    (high - low, shape[1]),
-                )

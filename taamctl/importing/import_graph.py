@@ -19,7 +19,7 @@ from taamctl.importing import command_line, context_edges, importers
 from taamctl.importing.assembly import assemble
 from taamctl.importing.importers import FORMATS as FORMATS
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.upgrade_graph import file_of as file_of
+from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.ways import Unclear, with_commands
 from taamctl.runtime.provenance import sha256
 from taamctl.store.atomic_files import sweep
@@ -82,10 +82,7 @@ def import_graph(
     files = [str(path) for path in sources]
     try:
         raw = importers.read_raw(sources, chosen, kind=kind, **tables)
-        other = None if context is None else context_edges.context_of(context)
-        graph = assemble(name, raw, chosen, other)
-        told = tuple(importers.by_name(note, [*sources]) for note in graph.notes)
-        graph = replace(graph, notes=told)
+        graph = _assembled(name, raw, chosen, sources, context)
     except Unclear as question:
         call = command_line.command(
             files, chosen, {**further, "format": stated, "force": overwrite}
@@ -100,6 +97,15 @@ def import_graph(
         sweep(path)  # what a killed import left
         _imported.write(path, graph, source, directed)
     return made
+
+
+def _assembled(
+    name: str, raw: RawGraph, chosen: ImportOptions, sources: Sequence[Path], context: Path | None
+) -> NodeGraph:
+    """Return the graph; no note names a folder, for they are kept with it."""
+    other = None if context is None else context_edges.context_of(context)
+    graph = assemble(name, raw, chosen, other)
+    return replace(graph, notes=tuple(importers.by_name(note, sources) for note in graph.notes))
 
 
 def _source(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         time=time,
         notes=notes,
         by_row=True,
+        taken=replace(options, part="" if split is None else split.name, ends="rows"),
     )
 
 

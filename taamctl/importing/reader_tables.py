@@ -16,9 +16,10 @@ from taamctl.importing.bad_rows import BadRows, with_lines
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.table_head import DELIMITERS
-from taamctl.importing.tables import Table, peek, read_table
+from taamctl.importing.tables import Table, delimiter_in, peek, read_table
 from taamctl.importing.vectors import unfolded
 
+_SPELT = {"\t": "tab", " ": "space"}  # as --delimiter takes them
 _EDGES = re.compile(r"edge|link|cites|relation|arc", re.IGNORECASE)
 _NODES = re.compile(r"node|vert|feat|content|attr", re.IGNORECASE)
 
@@ -34,7 +35,8 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     options, said = headers.of_content(node_path, options)
     table = node_table(node_path, options)
     options = column_names.whole_names(options, list(table.columns))
-    source, target, notes = edge_columns(edge_path, options)
+    listed = edge_table(edge_path, options, table)
+    source, target, notes = edge_columns(listed, options)
     settled = roles.settled(table, options)
     if settled != options:  # another column is the class, whose cells are text
         options, table = settled, node_table(node_path, settled)
@@ -60,7 +62,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     except BadRows as error:
         raise with_lines(error, node_path, options.delimiter, table.headed) from error
     notes = (*said, *notes)
-    taken = _with_ends(raw, edge_path, options)
+    taken = _with_ends(raw, listed, options, paths)
     by_row = options.ends == "rows"
     source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)
     return replace(
@@ -75,13 +77,23 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     )
 
 
-def _with_ends(raw: RawGraph, edge_path: Path, options: ImportOptions) -> ImportOptions | None:
-    """Return what was taken of both tables, where the edges' columns have names."""
+def _with_ends(
+    raw: RawGraph, edges: Table, options: ImportOptions, paths: Sequence[Path]
+) -> ImportOptions | None:
+    """Return what was taken of both tables."""
     if raw.taken is None:
         return None
-    ends = options.ends or ("rows" if raw.node_id is None else "ids")
-    pair = roles.edge_ends(peek(edge_path, options.delimiter), options) or ("", "")
-    return replace(raw.taken, source=pair[0], target=pair[1], ends=ends)
+    found = {delimiter_in(path, options.delimiter, options.decimal) for path in paths}
+    both = found.pop() if len(found) == 1 else options.delimiter
+    source, target = _names_of_ends(edges, options, edges.where)
+    return replace(
+        raw.taken,
+        source=source,
+        target=target,
+        ends=options.ends or ("rows" if raw.node_id is None else "ids"),
+        edge_header=("no", "yes")[edges.headed],
+        delimiter=_SPELT.get(both, both),
+    )
 
 
 def which(paths: Sequence[Path], options: ImportOptions) -> tuple[Path, Path]:
@@ -182,17 +194,28 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
     return replace(table, columns=unfolded(table.columns, names, where, options.decimal))
 
 
-def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
+def edge_table(path: Path, options: ImportOptions, nodes: Table | None = None) -> Table:
+    """Return the table of edges.
+
+    Args:
+        nodes: the table of nodes, which may tell whether the first row is an edge.
+
+    Raises:
+        TaamctlError: damaged, or no telling whether the first row is an edge.
+    """
+    return read_table(
+        path, options.delimiter, lambda cells: headers.of_edges(cells, path, options, nodes)
+    )
+
+
+def edge_columns(table: Table, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
     """Return the two columns that hold the ends of the edges, as the table has them, and notes.
 
     Raises:
         TaamctlError: no telling which columns are the ends.
     """
-    table = read_table(
-        path, options.delimiter, lambda cells: headers.of_edges(cells, path, options)
-    )
-    names = list(table.columns)
-    source, target = _names_of_ends(table, options, str(path))
+    path, names = Path(table.where), list(table.columns)
+    source, target = _names_of_ends(table, options, table.where)
     left = [name for name in names if name not in (source, target)]
     notes: tuple[str, ...] = (f"{path}: source from {source!r}; target from {target!r}",)
     if left:

@@ -162,6 +162,14 @@ def peek(path: Path, delimiter: str = "", decimal: str = "") -> list[str]:
         return header(head.names or head.cells)
 
 
+def delimiter_in(path: Path, delimiter: str = "", decimal: str = "") -> str:
+    """Return what stands between a text table's cells; empty for Parquet."""
+    if path.suffix.lower() in PARQUET:
+        return ""
+    with opened(path) as stream:
+        return delimiter_of(stream.read(4096), delimiter, decimal)
+
+
 def first_rows(path: Path, delimiter: str = "", most: int = 100) -> list[list[str]]:
     """Return the cells of the first rows of a text table, without comments and blank lines."""
     with opened(path) as stream:
