@@ -15,6 +15,7 @@ import torch
 from taamctl.bank import feature_names, router, store, task_file
 from taamctl.bank import manifest as manifests
 from taamctl.bank.config import Config, from_plain
+from taamctl.bank.context import joined, unused
 from taamctl.bank.graph_source import Source
 from taamctl.bank.manifest import Entry, Manifest
 from taamctl.bank.task_file import Shared, TaskState
@@ -36,16 +37,21 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Part:
-    """The nodes of one part of one task, propagated over their own induced subgraph.
+    """The nodes of one part of one task, propagated over their own induced subgraph; where there is
+    a context, its nodes follow them.
 
     Attributes:
-        hops: j -> S^j X, [N, F] float32. y: [N] int64, classes of the task from 0.
+        hops: j -> S^j X, [N + context, F] float32. y: [N] int64, classes of the task from 0.
     """
 
     x: Array | CSR
     operator: Operator
     hops: dict[int, torch.Tensor]
     y: torch.Tensor
+
+    def own(self) -> dict[int, torch.Tensor]:
+        """Return the hop features of the part's own nodes, [N, F]."""
+        return {j: z[: len(self.y)] for j, z in self.hops.items()}
 
 
 @subnormals.flushed()
@@ -55,6 +61,7 @@ def add(
     *,
     classes: Sequence[str] | None = None,
     per_task: int | None = None,
+    context: Source | None = None,
     wait: bool = True,
     progress: Progress = SILENT,
     tell: Tell = lambda line: None,
@@ -68,6 +75,8 @@ def add(
         classes: names of the classes to learn; None: all labelled ones that are new.
         per_task: cut them into tasks of so many classes; None: the graph's own tasks where it
             states any, else one task.
+        context: the graph that the other was imported with: its nodes are neighbours of every part,
+            and nothing is learned of them. None: edges to it are not used.
 
     Raises:
         TaamctlError: a class is known or missing, the features have another width, or nothing is
@@ -78,6 +87,10 @@ def add(
         device = devices.resolve(config.train.device)
         devices.pin(device, config.train.threads)
         store.require(folder, now)
+        if context is not None:
+            source = joined(source, context)
+        elif note := unused(source.graph.outside):
+            tell(f"note: {note}")
         source = _with_the_banks_features(folder, now, config, source, tell)
         groups, notes = new_groups(source, config.split, now.classes, classes, per_task)
         for note in notes:
@@ -176,13 +189,17 @@ def _add_one(
 def propagated(
     source: Source, adjacency: CSR, ids: Array, y: Array, config: Config, norm: str
 ) -> Part:
-    """Propagate features over the subgraph that some nodes induce: no other node is seen.
+    """Propagate features over the subgraph that some nodes induce: no other node is seen, but those
+    of the context.
 
     Args:
         ids: [N] nodes, ascending. y: [N] their classes, of the task from 0.
     """
-    x = in_memory(source.graph.features, ids, norm).x
-    operator = build(induce(adjacency, ids, np.array([0, len(ids)])), config.precompute.self_loops)
+    n = source.graph.num_nodes
+    seen = np.concatenate([ids, np.arange(n - source.context, n)])
+    x = in_memory(source.graph.features, seen, norm).x
+    edges = induce(adjacency, seen, np.array([0, len(seen)]))
+    operator = build(edges, config.precompute.self_loops)
     wanted = {config.precompute.hops, *config.bank.router.hops}
     found = hop_matrices(operator, x, wanted, config.precompute.backend)
     hops = {j: torch.from_numpy(z) for j, z in found.items()}
@@ -207,10 +224,9 @@ def learn(
     low = bounds[-1][1] if bounds else 0
     own, features = (low, low + len(group.names)), shared.probe.shape[1]
     method = config.make(features, (*bounds, own), device)
-    h, deg = (
-        train.hops[config.precompute.hops],
-        torch.from_numpy(train.operator.degree.astype(np.float32)),
-    )
+    own_hops, nodes = train.own(), len(train.y)
+    h = own_hops[config.precompute.hops]
+    deg = torch.from_numpy(train.operator.degree[:nodes].astype(np.float32))
     losses = np.asarray(
         method.learn((TaskData(Task(len(bounds), *own), h, train.y + low, deg),), progress)
     )
@@ -220,7 +236,7 @@ def learn(
             "look for extreme values in the features, or make a bank with a lower train.lr",
         )
     state = {name: np.array(array) for name, array in method.state().items()}
-    hops = {j: train.hops[j] for j in config.bank.router.hops}
+    hops = {j: own_hops[j] for j in config.bank.router.hops}
     sums = task_file.stored(
         ridge.collect(hops, train.y, len(group.names), shared.lift, config.bank.router)
     )
@@ -241,4 +257,5 @@ def calibrated(solved: router.Router, shared: Shared, val: Part, config: Config)
         return router.quantiles(np.zeros(0))
     hops = config.bank.router.hops
     scores = solved.scores(shared.lift.profile({j: val.hops[j] for j in hops}, hops))
-    return router.quantiles(router.around(solved.novelty(scores), val.operator))
+    novelty = router.around(solved.novelty(scores), val.operator)
+    return router.quantiles(novelty[: len(val.y)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from taamctl.bank import manifest as manifests
 from taamctl.bank import store, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.config import Config, from_plain
+from taamctl.bank.context import beside
 from taamctl.bank.graph_source import InMemory, OnDisk, Query, Source
 from taamctl.bank.predictor import PredictOptions, Predictor
 from taamctl.bank.router import Router
@@ -95,6 +97,7 @@ class Bank:
         router: str = "ridge",
         unit: str = "node",
         unknown: float | None = None,
+        context: NodeGraph | Source | str | Path | None = None,
     ) -> Answers:
         """Return a class for every node of a graph whose nodes may be of any task; its labels, if
         any, are not read.
@@ -107,6 +110,8 @@ class Bank:
             unknown: share of nodes of known classes that may be called unknown; 0: never; None: as
                 the bank was made.
             options: all of the above in one, and more; it replaces them.
+            context: a graph that was named when the other was imported: its nodes are neighbours of
+                the new ones, and are not answered. None: edges to it are not used.
         """
         asked = options or PredictOptions(
             decide or self.config.bank.decide,
@@ -115,11 +120,18 @@ class Bank:
             self.config.bank.unknown if unknown is None else unknown,
         )
         predictor = Predictor(self, asked)
-        if isinstance(graph, (str, Path)):
-            with OnDisk(Path(graph)) as file:
-                return predictor.answer(file)
-        query: Query = InMemory(graph if isinstance(graph, Source) else Source(graph))
-        return predictor.answer(query)
+        with ExitStack() as files:
+            query = _query(graph, files)
+            if context is not None:
+                query = beside(query, _query(context, files))
+            return predictor.answer(query)
+
+
+def _query(graph: NodeGraph | Source | str | Path, files: ExitStack) -> Query:
+    """Return a graph to be asked about; a file stays open as long as `files` does."""
+    if isinstance(graph, (str, Path)):
+        return files.enter_context(OnDisk(Path(graph)))
+    return InMemory(graph if isinstance(graph, Source) else Source(graph))
 
 
 def load_bank(path: str | Path) -> Bank:

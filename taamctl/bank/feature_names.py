@@ -28,11 +28,13 @@ class Reordered:
         self._query = query
         self._order = order
         self.num_nodes = query.num_nodes
+        self.answered = query.answered
         self.num_features = query.num_features
         self.directed = query.directed
         self.before_names = query.before_names
         self.adjacency = query.adjacency
         self.names = query.names
+        self.outside = query.outside
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -44,13 +46,15 @@ class Reordered:
         return np.ascontiguousarray(self._query.rows(low, high)[:, self._order])
 
 
-def order_of(learned: Sequence[str], given: Sequence[str], where: str) -> Array | None:
+def order_of(
+    learned: Sequence[str], given: Sequence[str], where: str, than: str = "the bank"
+) -> Array | None:
     """Return the column of a graph for every feature of a bank, [F] int64; None where they stand in
     the bank's order already.
 
     Args:
         learned: names of the bank's features; empty where it has none. given: those of the graph.
-        where: the graph, for messages.
+        where: the graph, and than: what has the features of `learned`, for messages.
 
     Raises:
         TaamctlError: the graph lacks a feature, or has one that the bank does not know.
@@ -64,10 +68,10 @@ def order_of(learned: Sequence[str], given: Sequence[str], where: str) -> Array 
         if missing:
             faults.append(f"it lacks {_some(missing)}")
         if surplus:
-            faults.append(f"the bank does not know {_some(surplus)}")
+            faults.append(f"{than} does not know {_some(surplus)}")
         raise TaamctlError(
-            f"{where} has other features than the bank: {'; '.join(faults)}",
-            "give every node the features that the bank was made with, under the same names, in "
+            f"{where} has other features than {than}: {'; '.join(faults)}",
+            f"give every node the features that {than} was made with, under the same names, in "
             "any order; leave others out with: taamctl data import ... --ignore NAME",
         )
     place = {name: column for column, name in enumerate(given)}
@@ -93,14 +97,14 @@ def unchecked(learned: Sequence[str], given: Sequence[str], before_names: bool) 
     )
 
 
-def reordered(source: Source, learned: Sequence[str]) -> Source:
-    """Return a graph with its features in the bank's order.
+def reordered(source: Source, learned: Sequence[str], than: str = "the bank") -> Source:
+    """Return a graph with its features in the order of the bank's, or of another graph's.
 
     Raises:
         TaamctlError: as `order_of`.
     """
     graph = source.graph
-    order = order_of(learned, graph.feature_names, graph.name)
+    order = order_of(learned, graph.feature_names, graph.name, than)
     if order is None:
         return source
     x = graph.features

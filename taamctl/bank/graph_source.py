@@ -13,7 +13,7 @@ import numpy as np
 from taamctl.core import subnormals
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import CSR, Array, NodeGraph
+from taamctl.core.types import CSR, Array, NodeGraph, Outside
 from taamctl.datasets import _imported
 from taamctl.features.raw_features import normalise
 
@@ -30,6 +30,8 @@ class Source:
             `as_released`; None: they have none.
         feature_norm: what `precompute.feature_norm` `as_released` means for it.
         before_names: it is a file from before names of features were kept.
+        context: how many of its nodes, the last ones, are neighbours of the others only: nothing
+            is learned of them.
     """
 
     graph: NodeGraph
@@ -37,6 +39,7 @@ class Source:
     unlabelled_as: int | None = None
     feature_norm: str = "none"
     before_names: bool = False
+    context: int = 0
 
 
 def from_file(path: Path) -> Source:
@@ -64,9 +67,14 @@ def from_dataset(name: str, root: Path | None, own: object) -> Source:
 
 
 class Query(Protocol):
-    """A graph whose nodes want classes: its edges at once, its features a few rows at a time."""
+    """A graph whose nodes want classes: its edges at once, its features a few rows at a time.
+
+    Attributes:
+        answered: how many nodes want a class: the first ones. The others are their neighbours.
+    """
 
     num_nodes: int
+    answered: int
     num_features: int
     directed: bool
     before_names: bool
@@ -84,6 +92,9 @@ class Query(Protocol):
     def names(self) -> Array | None:
         """Return the nodes' names in their source, [N] text, or None."""
 
+    def outside(self) -> Outside | None:
+        """Return the edges to nodes of another graph, or None."""
+
 
 class InMemory:
     """A graph that is in memory already."""
@@ -95,6 +106,7 @@ class InMemory:
             source.before_names,
         )
         self.num_nodes, self.num_features = self.graph.num_nodes, self.graph.num_features
+        self.answered = self.num_nodes
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -114,6 +126,10 @@ class InMemory:
         """Return the names that the source stated."""
         return self.graph.given.node_id
 
+    def outside(self) -> Outside | None:
+        """Return the edges that the graph keeps to nodes of another one."""
+        return self.graph.outside
+
 
 class OnDisk:
     """A graph file of which only the edges are read whole; features are read a slice at a time
@@ -130,6 +146,7 @@ class OnDisk:
             self._file.shape("labels"),
             _imported.from_before_names(self._file),
         )
+        self.answered = self.num_nodes
         self._path, self._dense = path, self._file.has("features/dense")
         self._indptr = None if self._dense else self._file.read("features/indptr")
 
@@ -178,6 +195,10 @@ class OnDisk:
     def names(self) -> Array | None:
         """Read the names that the source stated."""
         return self._file.read("given/node_id") if self._file.has("given/node_id") else None
+
+    def outside(self) -> Outside | None:
+        """Read the edges to nodes of another graph."""
+        return _imported.outside(self._file)
 
 
 def dense(x: CSR) -> Array:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import torch
 
-from taamctl.bank import feature_names, task_file
+from taamctl.bank import context, feature_names, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.feature_names import Reordered
 from taamctl.bank.graph_source import Query
@@ -116,6 +116,10 @@ class Routed:
     inside: Array
     novelty: Array
 
+    def first(self, n: int) -> Routed:
+        """Return the same of the first n nodes."""
+        return Routed(self.posterior[:n], self.best[:n], self.inside[:n], self.novelty[:n])
+
 
 class Predictor:
     """Answer graphs with one bank and one set of options; everything runs on the CPU in float32."""
@@ -129,7 +133,7 @@ class Predictor:
         self._shared = bank.shared
 
     def answer(self, query: Query) -> Answers:
-        """Return the answers for a whole graph.
+        """Return the answers for a whole graph, but for the nodes that are neighbours only.
 
         Raises:
             TaamctlError: the features are not the bank's, by name or by number, or the memory limit
@@ -153,7 +157,7 @@ class Predictor:
             self._options.scratch,
             per_node=12 * len(self._bounds) + 64,
         ) as hops:
-            routed, notes = self._route(hops, operator)
+            routed, notes = self._route(hops, operator, query.answered)
             label, confidence = self._decide(hops, operator, routed)
         owner = np.array([t.number for t in manifest.tasks])[self._router.owner]
         names = query.names()
@@ -165,7 +169,7 @@ class Predictor:
             confidence,
             routed.novelty,
             self._unknown(routed),
-            (unchecked, *notes) if unchecked else notes,
+            tuple(filter(None, (unchecked, context.unused(query.outside()), *notes))),
         )
 
     def _in_the_banks_order(self, query: Query) -> Query:
@@ -201,26 +205,26 @@ class Predictor:
         limits = thresholds(tables, self._options.unknown)[self._router.owner[best]]
         return np.asarray(routed.novelty > limits)
 
-    def _blocks(self, operator: Operator) -> Iterator[tuple[int, int]]:
-        n, size = len(operator.degree), row_block(self._shared.probe.shape[1])
+    def _blocks(self, n: int) -> Iterator[tuple[int, int]]:
+        size = row_block(self._shared.probe.shape[1])
         yield from ((low, min(n, low + size)) for low in range(0, n, size))
 
-    def _units(self, operator: Operator) -> Array:
+    def _units(self, operator: Operator, n: int) -> Array:
+        """Return the unit of every one of the first n nodes, [n] int64 in 0..U-1."""
         if self._options.unit == "component":
-            return query_units.assign(query_units.Unit("component"), operator.scipy(np.float32), 0)
-        n = len(operator.degree)
+            unit = query_units.assign(query_units.Unit("component"), operator.scipy(np.float32), 0)
+            return unit if n == len(unit) else np.unique(unit[:n], return_inverse=True)[1]
         return np.zeros(n, np.int64) if self._options.unit == "graph" else np.arange(n)
 
-    def _route(self, hops: Hops, operator: Operator) -> tuple[Routed, tuple[str, ...]]:
-        """Return what the router says of every node, after its units were averaged."""
-        n = len(operator.degree)
+    def _route(self, hops: Hops, operator: Operator, n: int) -> tuple[Routed, tuple[str, ...]]:
+        """Return what the router says of the first n nodes, after their units were averaged."""
         routed = self._node_by_node(hops, operator)
         if not n:
             return routed, ()
-        routed = replace(routed, novelty=around(routed.novelty, operator))
-        unit = self._units(operator)
+        routed = replace(routed, novelty=around(routed.novelty, operator)).first(n)
+        unit = self._units(operator, n)
         if self._options.router == "prototype":
-            return replace(routed, posterior=self._by_prototypes(hops, operator, unit)), ()
+            return replace(routed, posterior=self._by_prototypes(hops, unit)), ()
         if self._options.unit == "node":
             return routed, ()
         mean = query_units.means(np.log(np.maximum(routed.posterior, 1e-30)), unit)
@@ -246,7 +250,7 @@ class Predictor:
         novelty = np.empty(n)
         profile_hops = self._bank.config.bank.router.hops
         temperature = self._bank.config.bank.temperature
-        for low, high in self._blocks(operator):
+        for low, high in self._blocks(n):
             rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in profile_hops}
             scores = self._router.scores(self._shared.lift.profile(rows, profile_hops))
             novelty[low:high] = self._router.novelty(scores)
@@ -260,20 +264,20 @@ class Predictor:
                 inside[low:high, k] = own[np.arange(high - low), at] / np.maximum(mass, 1e-30)
         return Routed(posterior, best, inside, novelty)
 
-    def _by_prototypes(self, hops: Hops, operator: Operator, unit: Array) -> Array:
+    def _by_prototypes(self, hops: Hops, unit: Array) -> Array:
         """Return the posterior of every node's unit by its mean AMP profile, [N, T] float32."""
         prototypes = Prototypes(
             self._bank.config,
             [self._bank.task(position).hop_mean for position in range(len(self._bounds))],
         )
-        amp = [prototypes.profiles(hops, low, high) for low, high in self._blocks(operator)]
+        amp = [prototypes.profiles(hops, low, high) for low, high in self._blocks(len(unit))]
         mean = query_units.means(np.concatenate(amp), unit)
         posterior = prototypes.posterior(mean, self._bank.config.bank.temperature)
         return posterior[unit].astype(np.float32)
 
     def _decide(self, hops: Hops, operator: Operator, routed: Routed) -> tuple[Array, Array]:
         """Return class [N] int64 and confidence [N] float32 of every node."""
-        n = len(operator.degree)
+        n = len(routed.posterior)
         rows = np.arange(n)
         if self._options.decide == "router":
             joint = routed.posterior * routed.inside
@@ -285,7 +289,7 @@ class Predictor:
         order = np.argsort(-routed.posterior, axis=1, kind="stable")[:, :asked]
         label, confidence = np.full(n, -1, np.int64), np.full(n, -1, np.float32)
         experts: dict[int, Method] = {}
-        for low, high in self._blocks(operator):
+        for low, high in self._blocks(n):
             h = torch.from_numpy(hops.rows(self._bank.config.precompute.hops, low, high))
             deg = torch.from_numpy(operator.degree[low:high].astype(np.float32))
             by_task = np.argsort(

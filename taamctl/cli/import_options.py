@@ -54,6 +54,14 @@ class Tables:
 
     tasks: Annotated[Path | None, Option("--tasks", help="Table of classes and tasks.")] = None
     split: Annotated[Path | None, Option("--split", help="Table of node ids and parts.")] = None
+    context: Annotated[
+        str,
+        Option(
+            "--context",
+            metavar="NAME|FILE",
+            help="An imported graph, to whose nodes edges may lead; predict uses them.",
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,10 @@ class Reading:
         str, Option("--delimiter", help="What stands between cells. Default: guessed.")
     ] = ""
     decimal: Annotated[str, Option("--decimal", help="A comma, where decimals follow one.")] = ""
-    header: Annotated[str, Option("--header", help="yes or no: names in the first row.")] = ""
+    header: Annotated[
+        str, Option("--header", help="yes or no: names in the first row of the node table.")
+    ] = ""
+    edge_header: Annotated[str, Option("--edge-header", help="The same of the edge list.")] = ""
     ends: Annotated[
         str, Option("--ends", help="What edges join: rows (numbers from 0) or ids. Else guessed.")
     ] = ""
@@ -121,12 +132,3 @@ class Reading:
                 f"--ends {self.ends}: neither rows nor ids",
                 "rows: edges count the rows from 0; ids: they name nodes",
             )
-
-
-@dataclass(frozen=True)
-class About:
-    """What `taamctl data info` shows of a graph."""
-
-    licence: Annotated[str, Option("--licence", help="Shown by data info.")] = ""
-    citation: Annotated[str, Option("--citation", help="Shown by data info.")] = ""
-    homepage: Annotated[str, Option("--homepage", help="Shown by data info.")] = ""

@@ -76,4 +76,19 @@ class Telling:
             help="Print the command that leaves nothing to guess instead of writing.",
         ),
     ] = False
+    ask: Annotated[
+        bool,
+        Option(
+            "--ask", help="On a terminal: ask where the files can be read in two ways, and go on."
+        ),
+    ] = False
     verbose: Annotated[bool, Option("--verbose", help="Name every feature.")] = False
+
+
+@dataclass(frozen=True)
+class About:
+    """What `taamctl data info` shows of a graph."""
+
+    licence: Annotated[str, Option("--licence", help="Shown by data info.")] = ""
+    citation: Annotated[str, Option("--citation", help="Shown by data info.")] = ""
+    homepage: Annotated[str, Option("--homepage", help="Shown by data info.")] = ""

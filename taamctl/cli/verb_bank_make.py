@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
 from taamctl.cli.common import source_text
 from taamctl.cli.console import say, teller
+from taamctl.cli.one_graph import OneGraph, context_of, source_of
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
-from taamctl.core.data_set import data_set
-from taamctl.core.errors import TaamctlError
-
-if TYPE_CHECKING:
-    from taamctl.bank.graph_source import Source
+from taamctl.importing.options import listed
 
 Folder = Annotated[Path, Argument(help="The bank's folder.", show_default=False)]
 NoWait = Annotated[
     bool, Option("--no-wait", help="Give up where another process writes to the bank.")
 ]
-
-
-@dataclass(frozen=True)
-class OneGraph:
-    """The graph of a call: a file or a data set."""
-
-    graph: Annotated[
-        Path | None, Option("--graph", help="Graph file, as `taamctl data import` writes it.")
-    ] = None
-    dataset: Annotated[str | None, Option("--dataset", help="Data set instead of a file.")] = None
 
 
 def create(
@@ -66,8 +52,13 @@ def add_task(
     folder: Folder,
     named: OneGraph,
     classes: Annotated[
-        str | None,
-        Option("--classes", metavar="A,B", help="Classes to learn. Default: all new ones."),
+        list[str] | None,
+        Option(
+            "--classes",
+            metavar="A,B",
+            help="Classes to learn; can be given again; a name with a comma stands in double "
+            "quotes. Default: all new ones.",
+        ),
     ] = None,
     task_per: Annotated[
         int | None,
@@ -92,38 +83,15 @@ def add_task(
     """
     from taamctl.bank.add import add
 
-    wanted = None
-    if classes is not None:
-        wanted = [name.strip() for name in classes.split(",") if name.strip()]
     learned = add(
         folder,
         source_of(named, data_root, params, overrides),
-        classes=wanted,
+        classes=None if classes is None else listed(classes),
         per_task=task_per,
+        context=context_of(named),
         wait=not no_wait,
         progress=make_progress(quiet),
         tell=teller(quiet),
     )
     for task in learned:
         typer.echo(str(folder / task.file))
-
-
-def source_of(
-    named: OneGraph, data_root: Path | None, params: Path | None, overrides: list[str] | None
-) -> Source:
-    """Return the graph that a call names."""
-    from taamctl.bank import graph_source
-    from taamctl.params import params_file, plugin_params
-    from taamctl.params import sections as parameters
-    from taamctl.runtime.raw_files import data_root as find_root
-
-    if named.graph is not None and named.dataset is None:
-        return graph_source.from_file(named.graph)
-    if named.graph is not None or named.dataset is None:
-        raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
-    path, _ = params_file.locate(params)
-    tree = plugin_params.read(path, overrides or (), used=False)
-    plugin_params.complete(tree, "datasets", named.dataset)
-    cls = data_set(named.dataset).meta.params
-    own = parameters.Params(str(path), tree).plugin("datasets", named.dataset, cls)
-    return graph_source.from_dataset(named.dataset, find_root(data_root), own)

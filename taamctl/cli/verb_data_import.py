@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
+from taamctl.cli import asking
 from taamctl.cli.console import say
-from taamctl.cli.import_options import HERE, About, Columns, Naming, Reading, Tables
-from taamctl.cli.import_rules import Rules, Telling
+from taamctl.cli.import_options import HERE, Columns, Naming, Reading, Tables
+from taamctl.cli.import_rules import About, Rules, Telling
+
+if TYPE_CHECKING:
+    from taamctl.importing.import_graph import Imported
 
 
 def command(
@@ -39,24 +44,42 @@ def command(
     Says on stderr everything that was changed on the way. Labels: text, whole numbers, one-hot;
     empty, NaN, -1 and such words as unknown: unlabelled.
     """
-    from taamctl.importing import import_graph
+    from taamctl.importing import import_graph, upgrade_graph
 
     reading.check()
+    if telling.ask:
+        asking.require_terminal()
     options = {**columns.named(), **vars(reading), **rules.named()}
     directed = options.pop("directed")
-    path, graph, again = import_graph.import_graph(
+    bring_in = partial(
+        import_graph.import_graph,
         naming.name,
         sources,
         naming.into,
-        options=options,
         kind=naming.kind,
         tasks=tables.tasks,
         split=tables.split,
+        context=upgrade_graph.file_if_given(tables.context),
         directed=directed,
         about=vars(about),
         overwrite=force,
         write=not (telling.dry_run or telling.print_command),
     )
+    made, asked = asking.until_clear(bring_in, options, telling.ask)
+    _tell(made, telling, asked)
+    if telling.print_command:
+        typer.echo(made.command)
+    elif telling.dry_run:
+        say(f"nothing is written; without --dry-run: {made.path}")
+    else:
+        _written(made.path, naming)
+
+
+def _tell(made: Imported, telling: Telling, asked: bool) -> None:
+    """Say how the files were read."""
+    from taamctl.importing import import_graph
+
+    graph = made.graph
     for note in (*graph.notes, *import_graph.warnings(graph)):
         say(note)
     say(
@@ -65,12 +88,8 @@ def command(
     )
     if telling.verbose:
         say("\n".join(f"feature: {feature}" for feature in graph.feature_names))
-    if telling.print_command:
-        typer.echo(again)
-    elif telling.dry_run:
-        say(f"nothing is written; without --dry-run: {path}")
-    else:
-        _written(path, naming)
+    if asked and not telling.print_command:
+        say(f"the same without a question: {made.command}")
 
 
 def _written(path: Path, naming: Naming) -> None:

@@ -11,12 +11,13 @@ from typer import Option
 
 from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
+from taamctl.cli.one_graph import OneGraph, source_of
 from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
-from taamctl.cli.verb_bank_make import OneGraph, source_of
 from taamctl.core.errors import TaamctlError
 
 if TYPE_CHECKING:
     from taamctl.bank.config import Config
+    from taamctl.bank.graph_source import Source
     from taamctl.bank.predictor import PredictOptions
 
 
@@ -81,16 +82,18 @@ def command(
     """
     from taamctl.bank import answers
     from taamctl.bank.bank import load_bank
+    from taamctl.importing.upgrade_graph import file_if_given
 
     if out is not None:
         answers.require_writer(out)
     limit = size(answering.max_memory)
     opened = load_bank(bank)
     options = answering.options(opened.config, limit)
-    if named.graph is not None and named.dataset is None:
-        found = opened.predict(named.graph, options=options)
-    else:
-        found = opened.predict(source_of(named, data_root, params, overrides), options=options)
+    context = file_if_given(named.context)
+    graph: Path | Source | None = named.graph
+    if graph is None or named.dataset is not None:
+        graph = source_of(named, data_root, params, overrides)
+    found = opened.predict(graph, options=options, context=context)
     if not quiet:
         for note in found.notes:
             say(f"warning: {note}")

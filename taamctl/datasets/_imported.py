@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from taamctl.core import registry
-from taamctl.core.types import CSR, Given, NodeGraph
+from taamctl.core.types import CSR, Given, NodeGraph, Outside
 from taamctl.datasets import _graph_file, _graph_rows
 from taamctl.datasets._graph_file import KIND, MADE_BY, opened
 from taamctl.datasets._meta import Meta
@@ -19,6 +19,7 @@ from taamctl.store import artefact_writer, artefacts, atomic_files, upgrades
 __all__ = ["KIND", "MADE_BY", "opened"]
 
 GIVEN = ("arrival", "part", "time", "node_id")
+OUTSIDE = ("row", "name", "into")
 
 
 def write(
@@ -71,6 +72,9 @@ def _fill(writer: artefact_writer.Writer, graph: NodeGraph, directed: bool) -> N
         values = getattr(graph.given, name)
         if values is not None:
             writer.put(f"given/{name}", values)
+    if graph.outside is not None:
+        for name in OUTSIDE:
+            writer.put(f"outside/{name}", getattr(graph.outside, name))
     if graph.notes:
         writer.put("notes", graph.notes)
 
@@ -103,7 +107,15 @@ def read(path: Path) -> NodeGraph:
         notes = tuple(file.read("notes").tolist()) if file.has("notes") else ()
         labels, classes = file.read("labels"), tuple(file.read("classes/name").tolist())
         return NodeGraph(
-            path.stem, adjacency, features, labels, classes, notes, given, feature_names(file)
+            path.stem,
+            adjacency,
+            features,
+            labels,
+            classes,
+            notes,
+            given,
+            feature_names(file),
+            outside(file),
         )
 
 
@@ -117,6 +129,14 @@ def feature_names(file: artefacts.Artefact) -> tuple[str, ...]:
     kept, or from plain arrays.
     """
     return tuple(file.read("features/name").tolist()) if file.has("features/name") else ()
+
+
+def outside(file: artefacts.Artefact) -> Outside | None:
+    """Return the edges of an opened graph to nodes of another one; None where it has none."""
+    if not file.has("outside/row"):
+        return None
+    into = file.read("outside/into").astype(bool)
+    return Outside(file.read("outside/row"), file.read("outside/name"), into)
 
 
 def module(path: Path) -> Any:

@@ -17,9 +17,10 @@ from taamctl.importing.cells import times
 from taamctl.importing.column_names import guess, matching, named, whole_names
 from taamctl.importing.given_stream import parts_from_masks
 from taamctl.importing.masks import mask_keys, read_masks
-from taamctl.importing.node_ids import ends_of, quoted, rows_or_ids, usable_names
+from taamctl.importing.messages import quoted
+from taamctl.importing.node_ids import ends_of, rows_or_ids, usable_names
 from taamctl.importing.node_labels import plain_labels
-from taamctl.importing.options import ImportOptions
+from taamctl.importing.options import ImportOptions, exact
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.roles import refuse_both
 from taamctl.importing.stated_stream import tasks_of_nodes
@@ -131,7 +132,26 @@ def from_arrays(
         notes=(f"{where}: {roles.note()}", *notes),
         by_row=by_row,
     )
-    return _with_values(raw, arrays, roles, options)
+    raw = _with_values(raw, arrays, roles, options)
+    return replace(raw, taken=_taken(options, roles, edges, list(given), raw))
+
+
+def _taken(
+    options: ImportOptions, roles: _Roles, edges: _Edges, keys: Sequence[str], raw: RawGraph
+) -> ImportOptions:
+    """Return options that name every key, so that nothing is left to guess."""
+    read = {*roles.features, *roles.found.values(), *roles.masks.values(), *edges.keys}
+    left = [key for key in keys if key not in read]
+    by_row = raw.by_row or raw.node_id is None
+    source, target = edges.keys if len(edges.keys) == 2 else ("", "")
+    return replace(
+        options.naming(roles.found),
+        features=exact(roles.features, keys),
+        ignore=exact(left, keys),
+        source=source,
+        target=target,
+        ends=("ids", "rows")[by_row],
+    )
 
 
 def _require_nodes(n: int, nodes: int | None, features: Sequence[str], where: str) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import CSR, Array, Given, NodeGraph
+from taamctl.core.types import CSR, Array, Given, NodeGraph, Outside
 from taamctl.graph import edge_classes
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
-from taamctl.importing import edge_ends
+from taamctl.importing import context_edges, edge_ends
+from taamctl.importing.context_edges import Context
 from taamctl.importing.given_stream import arrival_of, part_of, time_of
 from taamctl.importing.no_label import Said
 from taamctl.importing.node_labels import read_labels
@@ -16,12 +17,18 @@ from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 
 
-def assemble(name: str, raw: RawGraph, options: ImportOptions | None = None) -> NodeGraph:
+def assemble(
+    name: str,
+    raw: RawGraph,
+    options: ImportOptions | None = None,
+    context: Context | None = None,
+) -> NodeGraph:
     """Return the graph, nodes in the file's order, edges as stored; the notes say everything that
     was changed.
 
     Args:
         options: what is done where the file leaves a doubt; None: refused.
+        context: nodes of another graph, to which edges may lead; None: there is none.
 
     Raises:
         TaamctlError: counts that contradict each other, unknown or impossible node ids, features or
@@ -30,7 +37,7 @@ def assemble(name: str, raw: RawGraph, options: ImportOptions | None = None) -> 
     options = options or ImportOptions()
     features, feature_notes = _features(raw, options.nan)
     n = features.shape[0]
-    source, target, node_id, end_notes = _ends(raw, n, options.bad_edges == "drop")
+    source, target, node_id, outside, end_notes = _ends(raw, n, options, context)
     adjacency, edge_notes = adjacency_from_edges(source, target, n, raw.edges_where or raw.where)
     labels, names, label_notes = read_labels(
         raw.labels, n, raw.where, Said(options.unlabelled, options.class_word)
@@ -48,7 +55,15 @@ def assemble(name: str, raw: RawGraph, options: ImportOptions | None = None) -> 
     )
     notes += (*_matched(raw, len(source)), *_classes_joined(adjacency, labels, len(names)))
     return NodeGraph(
-        name, adjacency, features, labels, names, notes, given, tuple(raw.feature_names)
+        name,
+        adjacency,
+        features,
+        labels,
+        names,
+        notes,
+        given,
+        tuple(raw.feature_names),
+        outside,
     )
 
 
@@ -149,9 +164,12 @@ def _refuse_value(raw: RawGraph, made: Array | CSR, at: int, count: int) -> None
     )
 
 
-def _ends(raw: RawGraph, n: int, drop: bool) -> tuple[Array, Array, Array | None, tuple[str, ...]]:
+Ends = tuple[Array, Array, Array | None, Outside | None, tuple[str, ...]]
+
+
+def _ends(raw: RawGraph, n: int, options: ImportOptions, context: Context | None) -> Ends:
     """Return edge ends as node numbers, the nodes' names where they are not just those numbers,
-    and what was left out.
+    edges to nodes of the context, and what was left out.
     """
     where = raw.edges_where or raw.where
     source, target = np.asarray(raw.source).ravel(), np.asarray(raw.target).ravel()
@@ -160,13 +178,21 @@ def _ends(raw: RawGraph, n: int, drop: bool) -> tuple[Array, Array, Array | None
             f"{where}: {len(source):,} edge sources but {len(target):,} targets",
             "give both ends of every edge",
         )
+    drop = options.bad_edges == "drop"
     names = None if raw.node_id is None else edge_ends.checked(raw.node_id, n, raw.where)
+    outside, said = None, tuple[str, ...]()
     if names is None or raw.by_row:
+        if context is not None:
+            raise context_edges.by_row(context, where)
         *rows, notes = edge_ends.by_row(source, target, n, where, drop)
     else:
+        if context is not None:
+            source, target, outside, said = context_edges.apart(
+                source, target, names, context, where
+            )
         *rows, notes = edge_ends.by_name(source, target, names, where, raw.hint_of_ids, drop)
     kept = None if names is None or names.are_rows() else names.text
-    return rows[0], rows[1], kept, notes
+    return rows[0], rows[1], kept, outside, (*said, *notes)
 
 
 def _direction(adjacency: CSR) -> tuple[str, ...]:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from taamctl.core.errors import TaamctlError
 from taamctl.importing import roles
-from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import quoted
+from taamctl.importing.messages import quoted, shown
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.reader_tables import EDGES
 from taamctl.importing.ways import Unclear

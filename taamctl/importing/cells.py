@@ -11,8 +11,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.bad_rows import BadRows
-from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import quoted
+from taamctl.importing.messages import quoted, shown
 from taamctl.importing.words import MISSING
 
 EMPTY = MISSING - {"-1", "-1.0"}  # what stands for no number: -1 is one, and no label

@@ -8,10 +8,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.column_names import LABEL, plain
-from taamctl.importing.node_ids import FEW, quoted
+from taamctl.importing.messages import quoted
+from taamctl.importing.node_ids import FEW
+from taamctl.importing.options import one_listed
+from taamctl.importing.ways import Unclear
 from taamctl.importing.words import NO_LABEL, spelled
 
 NAMES = 0.8  # share of nodes with a value of their own, from which on it is a name and no class
@@ -109,15 +111,17 @@ def require_one(
         return
     free = [name for name in cell if name not in taken and name not in declined]
     offered = list(_like_classes(cell, free))
-    ways = [f"--label {quoted(name)} ({values} values)" for name, values in offered[:SHOWN]]
-    ways += [f"--label {quoted(name)}, to take it all the same" for name in declined]
-    without = " ".join(f"--ignore {quoted(name)}" for name in declined)
+    told = [f"--label {quoted(name)} ({values} values)" for name, values in offered[:SHOWN]]
+    told += [f"--label {quoted(name)}, to take it all the same" for name in declined]
+    without = " ".join(f"--ignore {quoted(one_listed(name))}" for name in declined)
+    names = [*(name for name, _ in offered[:SHOWN]), *declined]
     why = "; ".join(
         f"{name!r} is called like a class, but {text}" for name, text in declined.items()
     )
-    raise TaamctlError(
+    raise Unclear(
         f"{where}: no telling which column is the class: {why}",
-        f"say which: {', or '.join(ways)}; or {without}, for a graph without classes",
+        f"say which: {', or '.join(told)}; or {without}, for a graph without classes",
+        [*(f"--label {quoted(name)}" for name in names), without],
     )
 
 

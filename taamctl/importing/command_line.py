@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from taamctl.importing.node_ids import quoted
-from taamctl.importing.options import ImportOptions
+from taamctl.importing.messages import quoted
+from taamctl.importing.options import LISTED, ImportOptions, one_listed
 
 USUAL = asdict(ImportOptions())
-LISTED = ("features", "ignore")  # options that take commas
 
 
 def command(sources: Sequence[str], options: ImportOptions, further: Mapping[str, object]) -> str:
@@ -32,8 +31,7 @@ def _words(name: str, value: object) -> Iterator[str]:
     option = f"--{name.replace('_', '-')}"
     if isinstance(value, tuple):
         for one in value:
-            in_quotes = name in LISTED and "," in one  # as CSV has it
-            yield from (option, quoted(f'"{one}"' if in_quotes else one))
+            yield from (option, quoted(one_listed(one) if name in LISTED else one))
     elif value is True:
         yield option
     else:

@@ -76,7 +76,7 @@ def by_name(
     Raises:
         TaamctlError: an end that is no node's name, or no edge without one.
     """
-    coded = [_different(ends) for ends in (source, target)]
+    coded = [different(ends) for ends in (source, target)]
     ends = {text for _, texts in coded for text in texts}
     row_of = _rows_of(names.text.tolist(), ends)
     rows = [np.array([row_of.get(t, -1) for t in texts], np.int64)[codes] for codes, texts in coded]
@@ -99,8 +99,9 @@ def _unknown_nodes(
         f"{where}: {count:,} nodes stand in the edges only ({some}; first at edge "
         f"{int(wrong.argmax())}); the node table has {nodes:,}",
         better
-        or "add their rows to the node table, or leave their edges "
-        f"out{_how_to_drop(wrong)}; spell ids alike (--id names their column)",
+        or "add their rows to the node table; or leave their edges "
+        f"out{_how_to_drop(wrong)}; or name the graph that has them with --context; spell ids "
+        "alike (--id names their column)",
     )
 
 
@@ -112,8 +113,8 @@ def _left_out(wrong: Array, where: str, which: str) -> str:
     return f"{where}: {int(wrong.sum()):,} of {len(wrong):,} edges left out, to {which}"
 
 
-def _different(values: Array) -> tuple[Array, list[str]]:
-    """Return every value as a position among the different ones, and those as text."""
+def different(values: Array) -> tuple[Array, list[str]]:
+    """Return every value as a position among the different ones, [E], and those as text."""
     import pandas as pd
 
     codes, different = pd.factorize(values, use_na_sentinel=False)
@@ -182,7 +183,7 @@ def _no_rows(ends: Array, n: int) -> str:
 
 def _from_text(ends: Array) -> Array:
     """Return ends that are spelled whole numbers as int64; others as they are."""
-    codes, texts = _different(ends)
+    codes, texts = different(ends)
     numbers = whole_numbers(texts)
     if numbers is None or max(map(abs, numbers), default=0) >= LARGEST:
         return ends

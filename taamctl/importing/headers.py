@@ -4,20 +4,23 @@ they do not tell, from the rows below; else the user is asked.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from taamctl.core.errors import TaamctlError
 from taamctl.importing import roles
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, TIME, guess
 from taamctl.importing.held_table import TableSource, suffix_of
-from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import quoted
+from taamctl.importing.messages import quoted, shown
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.tables import first_rows, peek
+from taamctl.importing.tables import Table, first_rows, peek
 from taamctl.importing.ways import Unclear
+from taamctl.importing.words import spelled
 
 CONTENT = ".content"  # id, features, class: as the tables of Planetoid's papers are kept
 CITES = ".cites"
+ENOUGH = 3  # rows of an edge list that say what the first one is not
+_NUMBERED = re.compile(r"column \d+")  # as columns without a name are called
 USUAL = (*ID, *LABEL, *TIME, *PART, *TASK)
 
 
@@ -41,7 +44,7 @@ def of_nodes(cells: list[str], path: TableSource, options: ImportOptions) -> boo
     Raises:
         Unclear: it has no usual name, and looks like data.
     """
-    stated = _stated(options)
+    stated = _stated(options.header, "header")
     if stated is not None:
         return stated
     if is_content(path) or all(is_number(c) for c in cells):
@@ -65,14 +68,22 @@ def ask(cells: list[str], path: TableSource, what: str, either: bool = True) -> 
     )
 
 
-def of_edges(cells: list[str], path: TableSource, options: ImportOptions) -> bool:
+def of_edges(
+    cells: list[str], path: TableSource, options: ImportOptions, nodes: Table | None = None
+) -> bool:
     """Tell whether the first row of an edge list holds names.
+
+    Args:
+        nodes: the node table, whose cells tell where the rows below do not; None: there is none.
 
     Raises:
         TaamctlError: one column.
         Unclear: it can be an edge.
     """
-    if options.source or options.target or roles.edge_ends(cells, options) is not None:
+    stated = _stated_of_edges(options)
+    if stated is not None:
+        return stated
+    if roles.edge_ends(cells, options) is not None:
         return True
     _require_two_cells(cells, path)
     if suffix_of(path) == CITES or _numbers_among(cells) == 2:
@@ -80,12 +91,41 @@ def of_edges(cells: list[str], path: TableSource, options: ImportOptions) -> boo
     below = first_rows(path, options.delimiter)[1:]
     if below and all(_numbers_among(row) == 2 for row in below):
         return not _numbers_among(cells)
+    for told in (_told_by_nodes(cells, below, nodes), _stated(options.header, "header")):
+        if told is not None:
+            return told
     raise Unclear(
         f"{path}: no telling whether the first row ({shown(', '.join(cells[:2]))}) is an edge or "
         "the names of the columns",
-        "add a first line source,target; or name the columns with --source and --target",
-        (f"--source {quoted(cells[0])} --target {quoted(cells[1])}",),
+        "add a first line source,target; or name the columns with --source and --target; or say "
+        "that it is an edge: --edge-header no",
+        (f"--source {quoted(cells[0])} --target {quoted(cells[1])}", "--edge-header no"),
     )
+
+
+def _stated_of_edges(options: ImportOptions) -> bool | None:
+    """Return what the user says of the first row of an edge list; None for nothing."""
+    stated = _stated(options.edge_header, "edge-header")
+    named = options.source or options.target
+    if stated is not None or not named:
+        return stated
+    return not _NUMBERED.fullmatch(named)
+
+
+def _told_by_nodes(cells: list[str], below: list[list[str]], nodes: Table | None) -> bool | None:
+    """Tell whether a first row holds names, where the rows below name nodes: it does where it names
+    none; None where the rows below do not.
+    """
+    ends = {spelled(cell) for row in below for cell in row[:2]}
+    if nodes is None or len(below) < ENOUGH:
+        return None
+    for column in nodes.columns.values():
+        if column.ndim == 1 and column.dtype.kind == "O":
+            known = {spelled(cell) for cell in column.tolist()}
+            named = known.issuperset(map(spelled, cells[:2]))
+            if ends <= known and (named or not known & set(map(spelled, cells[:2]))):
+                return not named
+    return None
 
 
 def _numbers_among(cells: list[str]) -> int:
@@ -101,14 +141,14 @@ def _require_two_cells(cells: list[str], path: TableSource) -> None:
         )
 
 
-def _stated(options: ImportOptions) -> bool | None:
-    """Return what the user says of the first row; None for nothing."""
-    if options.header not in ("", "yes", "no"):
+def _stated(said: str, option: str) -> bool | None:
+    """Return what the user says of a first row; None for nothing."""
+    if said not in ("", "yes", "no"):
         raise TaamctlError(
-            f"--header {options.header}: neither yes nor no",
+            f"--{option} {shown(said)}: neither yes nor no",
             "yes: the first row holds the names of the columns; no: it is data",
         )
-    return None if not options.header else options.header == "yes"
+    return None if not said else said == "yes"
 
 
 def _like_data(cells: list[str]) -> bool:

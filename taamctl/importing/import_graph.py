@@ -15,9 +15,16 @@ from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph import telling_features
-from taamctl.importing import command_line, file_formats, folder_format, importers
+from taamctl.importing import (
+    command_line,
+    context_edges,
+    file_formats,
+    folder_format,
+    importers,
+)
 from taamctl.importing.assembly import assemble
 from taamctl.importing.options import ImportOptions
+from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.ways import Unclear, with_commands
 from taamctl.runtime.provenance import sha256
 from taamctl.store.atomic_files import sweep
@@ -45,6 +52,7 @@ def import_graph(
     kind: str = "",
     tasks: Path | None = None,
     split: Path | None = None,
+    context: Path | None = None,
     directed: bool = False,
     about: Mapping[str, str] | None = None,
     overwrite: bool = False,
@@ -56,6 +64,7 @@ def import_graph(
         options: what `ImportOptions` holds, by name.
         kind: a format; empty: guessed.
         tasks, split: tables of classes and tasks, and of nodes and parts.
+        context: the file of an imported graph, to whose nodes edges may lead.
         directed: the edges have a direction that is to be kept.
         about: licence, citation and homepage, shown by `taamctl data info`.
         overwrite: replace a file that is there.
@@ -71,13 +80,14 @@ def import_graph(
     chosen = ImportOptions(**options)
     stated, kind = kind, kind or file_formats.guess_format(sources)
     tables = {"tasks": tasks, "split": split}
-    given = {name: str(table) for name, table in tables.items() if table is not None}
+    beside = {**tables, "context": context}
+    given = {name: str(table) for name, table in beside.items() if table is not None}
     further = {"name": name, "format": kind, "into": str(into), "directed": directed}
     further |= {**given, **(about or {})}
     files = [str(path) for path in sources]
     try:
         raw = importers.read_raw(sources, chosen, kind=kind, **tables)
-        graph = assemble(name, raw, chosen)
+        graph = _assembled(name, raw, chosen, sources, context)
     except Unclear as question:
         call = command_line.command(
             files, chosen, {**further, "format": stated, "force": overwrite}
@@ -132,6 +142,15 @@ def _keep(
         _require_free(path, overwrite)  # another import may have written it meanwhile
         sweep(path)  # what a killed import left
         _imported.write(path, graph, source, directed, command)
+
+
+def _assembled(
+    name: str, raw: RawGraph, chosen: ImportOptions, sources: Sequence[Path], context: Path | None
+) -> NodeGraph:
+    """Return the graph; no note names a folder, for they are kept with it."""
+    other = None if context is None else context_edges.context_of(context)
+    graph = assemble(name, raw, chosen, other)
+    return replace(graph, notes=tuple(importers.by_name(note, sources) for note in graph.notes))
 
 
 def _source(

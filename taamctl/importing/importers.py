@@ -79,7 +79,7 @@ def read_raw(
         raw = _with_parts(raw, split, options)
     forget()
     files = [p for p in (*paths, tasks, split) if p is not None]
-    return replace(raw, notes=tuple(_by_name(note, files) for note in raw.notes))
+    return replace(raw, notes=tuple(by_name(note, files) for note in raw.notes))
 
 
 def require_ends(ends: str, raw: RawGraph, what: str) -> None:
@@ -118,7 +118,7 @@ def _with_parts(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
     return replace(raw, part=part, notes=notes)
 
 
-def _by_name(note: str, paths: Sequence[Path]) -> str:
+def by_name(note: str, paths: Sequence[Path]) -> str:
     """Return a note without the folders that the files happen to lie in: notes are kept with the
     graph.
     """

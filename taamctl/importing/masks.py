@@ -11,6 +11,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.column_names import guess, plain
+from taamctl.importing.messages import quoted
 from taamctl.importing.ways import Unclear
 
 MASKS = {
@@ -72,13 +73,14 @@ def _splits(made: Mapping[str, Array], masks: Mapping[str, str], n: int, where: 
 def _number(chosen: str, count: int, masks: Mapping[str, str], where: str) -> int:
     """Return the number of the split that is meant."""
     first = next(iter(masks.values()))
-    example = f"--split-column {first}:{min(3, count - 1)}"
+    example = f"--split-column {quoted(f'{first}:{min(3, count - 1)}')}"
     if not chosen:
         if count > 1:
             raise Unclear(
                 f"{where}: {', '.join(masks.values())} hold {count} splits, expected one",
                 f"say which one, from {first}:0 to {first}:{count - 1}: {example}",
-                (example,),
+                [f"--split-column {quoted(f'{first}:{number}')}" for number in range(count)],
+                example,
             )
         return 0
     key, _, number = chosen.rpartition(":")

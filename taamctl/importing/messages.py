@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 LONGEST = 60  # characters of a cell in a message
 
 
@@ -9,3 +11,8 @@ def shown(value: object, most: int = LONGEST) -> str:
     """Return a value as a message shows it: cut where it is long, its line ends as blanks."""
     text = " ".join(value.split()) if isinstance(value, str) else str(value)
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def quoted(name: object) -> str:
+    """Return a name, a word or a path as a shell takes it."""
+    return shlex.quote(str(name))

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from taamctl.core.errors import TaamctlError
-from taamctl.importing.node_ids import quoted
+from taamctl.importing.messages import quoted
+from taamctl.importing.ways import Unclear
 from taamctl.importing.words import NO_LABEL, numbers_of
 
 # that can be a class's own name, such as N/A for North America
@@ -68,15 +69,29 @@ def _ask(counts: Mapping[str, int], taken: set[str], where: str) -> None:
     if not classes or numbers_of(list(classes)) is not None:
         return
     nodes, largest = sum(counts.values()), max(classes.values())
-    for word in sorted(taken):
-        count = counts[word]
-        doubtful = word.lower() in DOUBTFUL and MANY * nodes < count <= COMPARABLE * largest
-        if doubtful:
-            raise TaamctlError(
-                f"{where}: {count:,} of {nodes:,} nodes have the label {word!r}, which can mean no "
-                "label, or be a class",
-                f"say which: --unlabelled {quoted(word)}, or --class-word {quoted(word)}",
-            )
+    few, many = MANY * nodes, COMPARABLE * largest
+    found = [w for w in sorted(taken) if w.lower() in DOUBTFUL and few < counts[w] <= many]
+    if not found:
+        return
+    spelt = ", ".join(
+        f"{counts[word]:,} of {nodes:,} nodes have the label {word!r}" for word in found
+    )
+    ways = [
+        " ".join(f"{option} {quoted(word)}" for word in words)
+        for option, words in (("--unlabelled", _with_usual(found, taken)), ("--class-word", found))
+    ]
+    raise Unclear(
+        f"{where}: {spelt}, which can mean no label, or be a class",
+        f"say which: {ways[0]}, or {ways[1]}",
+        ways,
+    )
+
+
+def _with_usual(found: Sequence[str], taken: set[str]) -> list[str]:
+    """Return words that are asked about, and the others that no class is called by: whoever names
+    one with --unlabelled names all.
+    """
+    return [*found, *sorted(w for w in taken if w not in found and w.lower() not in BLANK)]
 
 
 def counted(text: Sequence[str]) -> dict[str, int]:

@@ -8,7 +8,6 @@ that make two graphs, neither is taken, but for a column that is called an id (`
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,8 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.importing.messages import quoted as quoted
+from taamctl.importing.options import one_listed
 from taamctl.importing.ways import Unclear
 from taamctl.importing.words import without_b
 
@@ -250,26 +251,31 @@ def refuse_rivals(
         return
     if not _holds(cell[taken], ends):
         s = "s" * (len(found) == 1)
-        raise TaamctlError(
+        ways = _instead(found, taken)
+        raise Unclear(
             f"{where}: {taken!r} is called like an id, but lacks ends of the edges that "
             f"{_listed(found)} hold{s}",
-            f"{_instead(found, taken)}: {_listed(found)} name{s} every end of the edges",
+            f"{' or '.join(ways)}: {_listed(found)} name{s} every end of the edges",
+            ways,
         )
-    if _same_as_rows(cell[taken]) or _same_as_rows(cell[taken], first=1):
-        raise TaamctlError(
+    if _counts_rows(cell[taken]):
+        ways = [f"--id {quoted(name)}" for name in (taken, found[0])]
+        raise Unclear(
             f"{where}: {taken!r} counts the rows, and {found[0]!r} names every end of the edges "
             "too: that makes two graphs",
-            f"say which one the edges mean: --id {quoted(taken)} or --id {quoted(found[0])}",
+            f"say which one the edges mean: {ways[0]} or {ways[1]}",
+            ways,
         )
 
 
-def _instead(found: Sequence[str], taken: str) -> str:
+def _instead(found: Sequence[str], taken: str) -> list[str]:
     """Return the options that take another column for the ids, and leave out all others."""
     ways = []
     for name in found:
-        ignored = [f" --ignore {quoted(other)}" for other in (taken, *found) if other != name]
-        ways.append(f"--id {quoted(name)}{''.join(ignored)}")
-    return " or ".join(ways)
+        others = [one_listed(other) for other in (taken, *found) if other != name]
+        ignored = "".join(f" --ignore {quoted(other)}" for other in others)
+        ways.append(f"--id {quoted(name)}{ignored}")
+    return ways
 
 
 def _not_counting(cell: Mapping[str, Array], names: Sequence[str]) -> list[str]:
@@ -279,6 +285,10 @@ def _not_counting(cell: Mapping[str, Array], names: Sequence[str]) -> list[str]:
 def _same_as_rows(column: Array, first: int = 0) -> bool:
     rows = range(first, first + len(column))
     return [spelled(v) for v in column.tolist()] == [str(row) for row in rows]
+
+
+def _counts_rows(column: Array) -> bool:
+    return _same_as_rows(column) or _same_as_rows(column, first=1)
 
 
 def rows_or_ids(
@@ -377,8 +387,3 @@ def _differ(column: Array) -> bool:
     if column.ndim != 1 or column.dtype.kind not in "iuf" or len(column) < FEW:
         return False
     return _are_whole(column) and len(np.unique(column)) == len(column)
-
-
-def quoted(name: str) -> str:
-    """Return a name as a shell takes it."""
-    return shlex.quote(name)

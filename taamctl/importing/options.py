@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from glob import escape
 from itertools import chain
+
+LISTED = ("features", "ignore")  # options that take commas
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,9 @@ class ImportOptions:
         split_column: which of several splits that stand side by side, as `train_mask:3`.
         task: the task that a node's class arrives with.
         table: of a data base, which table holds what: `nodes=NAME`, `edges=NAME`.
-        header: whether the first row of a text table holds names: `yes` or `no`; empty: told from
+        header: whether the first row of a node table holds names: `yes` or `no`; empty: told from
             its cells.
+        edge_header: the same of an edge list.
         delimiter: what stands between the cells of a text table.
         decimal: what stands before the decimals of a number: a comma; empty: a point.
         ends: what the ends of edges are: `rows` (row numbers from 0) or `ids` (names of nodes);
@@ -52,6 +57,7 @@ class ImportOptions:
     task: str = ""
     table: tuple[str, ...] = ()
     header: str = ""
+    edge_header: str = ""
     delimiter: str = ""
     decimal: str = ""
     ends: str = ""
@@ -62,8 +68,41 @@ class ImportOptions:
     bad_edges: str = "refuse"
     no_class: tuple[str, ...] = ()
 
+    def naming(self, found: Mapping[str, str]) -> ImportOptions:
+        """Return the same with the columns that were found: `id`, `label`, `time`, `part` and
+        `task` to a name each; no name for what is not among them.
+        """
+        return replace(
+            self,
+            id=found.get("id", ""),
+            label=found.get("label", ""),
+            time=found.get("time", ""),
+            part=found.get("part", ""),
+            task=found.get("task", ""),
+            no_class=(),
+        )
+
 
 def listed(values: Iterable[str] | None) -> tuple[str, ...]:
     """Return the names in values that commas part; one that holds a comma stands in quotes."""
     cells = chain(*csv.reader(values or (), skipinitialspace=True))
     return tuple(filter(None, map(str.strip, cells)))
+
+
+def one_listed(name: str) -> str:
+    """Return a name for an option that takes commas: in quotes, as CSV has it, where it holds
+    one.
+    """
+    if not set(name) & set(',"') and name == name.strip():
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def exact(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Return names for an option that takes patterns: escaped where one matches another name."""
+
+    def catches(name: str) -> bool:
+        return any(fnmatchcase(other, name) for other in others if other != name)
+
+    patterned = {name for name in names if set(name) & set("*?[") and catches(name)}
+    return tuple(escape(name) if name in patterned else name for name in names)

@@ -117,7 +117,8 @@ def _without_own_ids(taken: ImportOptions | None, named: str, own: str) -> Impor
     """Return what was taken, without the ids of the elements: no option names them."""
     if taken is None:
         return None
-    return replace(taken, id=named, ignore=tuple(name for name in taken.ignore if name != own))
+    kept = tuple(name for name in taken.ignore if name != own)
+    return replace(taken, id=named, ignore=kept, header="")
 
 
 class _Document:

@@ -15,8 +15,7 @@ from taamctl.core.types import Array
 from taamctl.importing import h5ad_elements, roles
 from taamctl.importing.arrays import only
 from taamctl.importing.column_names import LABEL, guess, matching, named
-from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import quoted
+from taamctl.importing.messages import quoted, shown
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import Table, opened

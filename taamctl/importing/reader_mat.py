@@ -50,7 +50,8 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     told = replace(options, label=label, features=features, source="", target="")
     ends = (adjacency.row, adjacency.col)
     notes = (f"{where}: edges from {edges!r}",)
-    return from_arrays(rest, told, where, ends, adjacency.shape[0], notes, by_row=True)
+    raw = from_arrays(rest, told, where, ends, adjacency.shape[0], notes, by_row=True)
+    return replace(raw, taken=replace(raw.taken or told, source=edges))
 
 
 def _square(kept: dict[str, Plain], key: str, where: str) -> sp.coo_matrix:

@@ -70,12 +70,18 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         target=adjacency.col[stored],
         edges_where=str(edge_path),
         by_row=True,
+        taken=_taken(raw, options),
         notes=(
             *chain(*(said for _, said in found.values())),
             *raw.notes,
             *_notes_on_entries(adjacency.data, edge_path),
         ),
     )
+
+
+def _taken(raw: RawGraph, options: ImportOptions) -> ImportOptions:
+    """Return what was taken: the ends of edges are rows of the matrix."""
+    return replace(raw.taken or options, ends="rows")
 
 
 def _labels_among(matrices: dict[Path, sp.spmatrix]) -> Path | None:

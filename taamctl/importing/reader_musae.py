@@ -17,8 +17,8 @@ from taamctl.importing import feature_lists, reader_tables, roles
 from taamctl.importing.column_names import LABEL, guess
 from taamctl.importing.folder_format import unpacked
 from taamctl.importing.held_table import unzipped_suffix
-from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import quoted, spelled
+from taamctl.importing.messages import quoted, shown
+from taamctl.importing.node_ids import spelled
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import Table
@@ -56,7 +56,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     names = [spelled(name) for name in np.asarray(raw.node_id).tolist()]
     _require_same(names, of, files)
     x = feature_lists.matrix([of.get(name, ()) for name in names], files.features)
-    source, target, notes = reader_tables.edge_columns(files.edges, options)
+    source, target, notes = reader_tables.edge_columns(
+        reader_tables.edge_table(files.edges, options), options
+    )
     ends = reader_tables.ends(source, target, str(files.edges), have_ids=True)
     return replace(
         raw,

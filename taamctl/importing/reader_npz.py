@@ -15,7 +15,7 @@ from taamctl.graph.npz_check import require_sound
 from taamctl.graph.raw_values import reading, require_text
 from taamctl.graph.shchur_npz import check_rows, entries
 from taamctl.importing.arrays import Unread, from_arrays, only
-from taamctl.importing.node_ids import quoted
+from taamctl.importing.messages import quoted
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import opened

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,10 @@ from taamctl.graph.ogb_adapter import BINARY_FILES, CSV_FILES, read_folder, requ
 from taamctl.graph.raw_values import reading
 from taamctl.importing.arrays import only
 from taamctl.importing.given_stream import parts_from_masks
-from taamctl.importing.messages import shown
+from taamctl.importing.messages import quoted, shown
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
+from taamctl.importing.ways import Unclear
 
 SPLIT_FILES = {"train": "train.csv.gz", "val": "valid.csv.gz", "test": "test.csv.gz"}
 
@@ -76,6 +78,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         time=time,
         notes=notes,
         by_row=True,
+        taken=replace(options, part="" if split is None else split.name, ends="rows"),
     )
 
 
@@ -110,9 +113,10 @@ def _split_of(folder: Path, wanted: str) -> Path | None:
             f"a split is a folder in {beside} that holds {', '.join(SPLIT_FILES.values())}",
         )
     if len(splits) > 1 and not wanted:
-        raise TaamctlError(
+        raise Unclear(
             f"{beside} holds the splits {', '.join(splits)}, expected one",
             "name the one that is meant with --part",
+            list(map("--part {}".format, map(quoted, splits))),
         )
     return splits[wanted or next(iter(splits))] if splits else None
 

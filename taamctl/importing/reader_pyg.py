@@ -175,9 +175,13 @@ def _events(
     _require_events(source, target, time, where)
     n = int(max(source.max(), target.max())) + 1
     message = arrays.pop("msg", None)
+    before = set(arrays)
     notes += _features_of_events(arrays, options, source, target, message, n, where)
+    made = set(arrays) - before
     notes += _labels_of_events(arrays, options, len(source), n, where)
     raw = from_arrays(arrays, options, where, (source, target), notes=notes, by_row=True)
+    if made and raw.taken is not None:  # no key of the file holds such features
+        raw = replace(raw, taken=replace(raw.taken, features=()))
     if raw.time is not None:
         return raw
     rows = int(np.shape(raw.features)[0])

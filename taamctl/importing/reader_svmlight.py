@@ -38,7 +38,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     names: tuple[str, ...] = ()
     if set(np.unique(labels).tolist()) - {0.0} == TWO:
         labels, names = np.select([labels < 0, labels > 0], [0, 1], -1), TWO_NAMES
-    source, target, notes = reader_tables.edge_columns(edges, options)
+    source, target, notes = reader_tables.edge_columns(
+        reader_tables.edge_table(edges, options), options
+    )
     source, target = reader_tables.ends(source, target, str(edges), have_ids=False)
     said = f"{features}: labels and {x.shape[1]:,} features; nodes are numbered by lines from 0"
     return RawGraph(

@@ -17,10 +17,11 @@ from taamctl.importing.held_table import TableSource
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.table_head import DELIMITERS
-from taamctl.importing.tables import Table, peek, read_table
+from taamctl.importing.tables import Table, delimiter_in, peek, read_table
 from taamctl.importing.vectors import unfolded
 
 EDGES = re.compile(r"edge|link|cites|relation|arc", re.IGNORECASE)
+_SPELT = {"\t": "tab", " ": "space"}  # as --delimiter takes them
 _NODES = re.compile(r"node|vert|feat|content|attr", re.IGNORECASE)
 
 
@@ -47,7 +48,8 @@ def of_two(node_path: TableSource, edge_path: TableSource, options: ImportOption
     options, said = headers.of_content(node_path, options)
     table = node_table(node_path, options)
     options = column_names.whole_names(options, list(table.columns))
-    source, target, notes = edge_columns(edge_path, options)
+    listed = edge_table(edge_path, options, table)
+    source, target, notes = edge_columns(listed, options)
     settled = roles.settled(table, options)
     if settled != options:  # another column is the class, whose cells are text
         options, table = settled, node_table(node_path, settled)
@@ -73,7 +75,7 @@ def of_two(node_path: TableSource, edge_path: TableSource, options: ImportOption
     except BadRows as error:
         raise with_lines(error, node_path, options.delimiter, table.headed) from error
     notes = (*said, *notes)
-    taken = _with_ends(raw, edge_path, options)
+    taken = _with_ends(raw, listed, options, (node_path, edge_path))
     by_row = options.ends == "rows"
     source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)
     return replace(
@@ -97,14 +99,22 @@ def _unpacked(paths: Sequence[TableSource]) -> Sequence[TableSource]:
 
 
 def _with_ends(
-    raw: RawGraph, edge_path: TableSource, options: ImportOptions
+    raw: RawGraph, edges: Table, options: ImportOptions, paths: Sequence[TableSource]
 ) -> ImportOptions | None:
-    """Return what was taken of both tables, where the edges' columns have names."""
+    """Return what was taken of both tables."""
     if raw.taken is None:
         return None
-    ends = options.ends or ("rows" if raw.node_id is None else "ids")
-    pair = roles.edge_ends(peek(edge_path, options.delimiter), options) or ("", "")
-    return replace(raw.taken, source=pair[0], target=pair[1], ends=ends)
+    found = {delimiter_in(path, options.delimiter, options.decimal) for path in paths}
+    both = found.pop() if len(found) == 1 else options.delimiter
+    source, target = _names_of_ends(edges, options, edges.where)
+    return replace(
+        raw.taken,
+        source=source,
+        target=target,
+        ends=options.ends or ("rows" if raw.node_id is None else "ids"),
+        edge_header=("no", "yes")[edges.headed],
+        delimiter=_SPELT.get(both, both),
+    )
 
 
 def which(paths: Sequence[TableSource], options: ImportOptions) -> tuple[TableSource, TableSource]:
@@ -205,17 +215,28 @@ def node_table(path: TableSource, options: ImportOptions, features: bool = True)
     return replace(table, columns=unfolded(table.columns, names, where, options.decimal))
 
 
-def edge_columns(path: TableSource, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
+def edge_table(path: TableSource, options: ImportOptions, nodes: Table | None = None) -> Table:
+    """Return the table of edges.
+
+    Args:
+        nodes: the table of nodes, which may tell whether the first row is an edge.
+
+    Raises:
+        TaamctlError: damaged, or no telling whether the first row is an edge.
+    """
+    return read_table(
+        path, options.delimiter, lambda cells: headers.of_edges(cells, path, options, nodes)
+    )
+
+
+def edge_columns(table: Table, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
     """Return the two columns that hold the ends of the edges, as the table has them, and notes.
 
     Raises:
         TaamctlError: no telling which columns are the ends.
     """
-    table = read_table(
-        path, options.delimiter, lambda cells: headers.of_edges(cells, path, options)
-    )
-    names = list(table.columns)
-    source, target = _names_of_ends(table, options, str(path))
+    path, names = Path(table.where), list(table.columns)
+    source, target = _names_of_ends(table, options, table.where)
     left = [name for name in names if name not in (source, target)]
     notes: tuple[str, ...] = (f"{path}: source from {source!r}; target from {target!r}",)
     if left:

@@ -26,8 +26,9 @@ from taamctl.importing.column_names import (
     plain,
 )
 from taamctl.importing.given_stream import parts_from_masks
-from taamctl.importing.node_ids import UNNAMED, like_ids, numbers_of_rows, quoted
-from taamctl.importing.options import ImportOptions
+from taamctl.importing.messages import quoted
+from taamctl.importing.node_ids import UNNAMED, like_ids, numbers_of_rows
+from taamctl.importing.options import ImportOptions, exact
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.stated_stream import tasks_of_nodes
 from taamctl.importing.tables import Table
@@ -191,6 +192,7 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
     free = [name for name in found.features if name not in options.features]
     left = _no_features(cell, free, options)
     found = replace(found, features=tuple(n for n in found.features if n not in left))
+    taken = replace(found, features=()) if features_elsewhere else found
     raw = RawGraph(
         where,
         (),
@@ -199,7 +201,7 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
         cell.get(found.label),
         cell.get(found.id),
         notes=tuple(_notes(list(cell), found, where, left, features_elsewhere)),
-        taken=_taken(list(cell), found, options),
+        taken=_taken(list(cell), taken, options, table.headed),
     )
     if not features_elsewhere:
         x, spelled = features_of(cell, found.features, where)
@@ -219,12 +221,17 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
     return raw
 
 
-def _taken(names: Sequence[str], found: Roles, options: ImportOptions) -> ImportOptions:
+def _taken(
+    names: Sequence[str], found: Roles, options: ImportOptions, headed: bool
+) -> ImportOptions:
     """Return options that name every column, so that nothing is left to guess."""
     meant = {kind: getattr(found, kind) for kind in USUAL}
     read = {*meant.values(), *found.masks.values(), *found.features}
     return replace(
-        options, **meant, features=found.features, ignore=tuple(_without(names, read)), no_class=()
+        options.naming(meant),
+        features=exact(found.features, names),
+        ignore=exact(_without(names, read), names),
+        header=("no", "yes")[headed],
     )
 
 

@@ -184,6 +184,14 @@ def peek(path: TableSource, delimiter: str = "", decimal: str = "") -> list[str]
         return header(head.names or head.cells)
 
 
+def delimiter_in(source: TableSource, delimiter: str = "", decimal: str = "") -> str:
+    """Return what stands between a text table's cells; empty for a table with types."""
+    if isinstance(source, HeldTable) or arrow_tables.is_typed(source):
+        return ""
+    with opened(source) as stream:
+        return delimiter_of(stream.read(4096), delimiter, decimal)
+
+
 def first_rows(path: TableSource, delimiter: str = "", most: int = 100) -> list[list[str]]:
     """Return the cells of the first rows of a text table, without comments and blank lines."""
     with opened(Path(str(path))) as stream:

@@ -32,6 +32,17 @@ def file_of(given: str) -> Path:
     return found
 
 
+def file_if_given(given: str) -> Path | None:
+    """Return the file of an own graph; None where none is given.
+
+    Raises:
+        TaamctlError: there is none.
+    """
+    if not given:
+        return None
+    return file_of(given)
+
+
 def upgrade(path: Path, *, wait: bool, tell: Callable[[str], None]) -> int | None:
     """Rewrite a graph in the present version, and give it a record where it has none; return the
     version that it had, or None where it had the present one already.

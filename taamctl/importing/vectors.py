@@ -11,8 +11,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
-from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import quoted
+from taamctl.importing.messages import quoted, shown
 
 _BRACKETS = re.compile(r"\s*[\[(](.*)[\])]\s*", re.DOTALL)
 _BETWEEN = re.compile(r"\s*[,;]\s*|\s+")

@@ -43,7 +43,7 @@ GROUP = "tasks/{task}/{part}/"
 
 KINDS: dict[str, Kind] = {
     "graph": Kind(
-        2,
+        3,
         "a graph of one's own, `data/<name>.h5`: what `split` and `precompute` read",
         {
             "adjacency/indptr": Entry(
@@ -82,6 +82,18 @@ KINDS: dict[str, Kind] = {
                 "float64", ("N",), "when a node appeared; NaN: unknown", optional=True
             ),
             "given/node_id": Entry("str", ("N",), "the nodes' names in the source", optional=True),
+            "outside/row": Entry(
+                "int64",
+                ("K",),
+                "edges to nodes of another graph: the node of this one (since version 3)",
+                optional=True,
+            ),
+            "outside/name": Entry(
+                "str", ("K",), "the name of the other node, in its own graph", optional=True
+            ),
+            "outside/into": Entry(
+                "int8", ("K",), "1: the edge ends at the node of this graph", optional=True
+            ),
             "notes": Entry(
                 "str", ("note",), "what importing had to say about the raw data", optional=True
             ),

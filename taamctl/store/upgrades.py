@@ -26,7 +26,10 @@ def _names_stated(said: Attributes) -> Attributes:
 
 # kind -> version n -> what turns the attributes of version n into those of n + 1
 STEPS: dict[str, Mapping[int, Callable[[Attributes], Attributes]]] = {
-    "graph": {1: _names_stated},
+    "graph": {
+        1: _names_stated,
+        2: unchanged,  # 3 may hold edges to nodes of another graph
+    },
     "split": {
         1: unchanged,  # 2 added the mixed query graphs
         2: unchanged,  # 3 added the hash of the features alone

@@ -12,6 +12,7 @@ from taamctl.core.types import NodeGraph
 from taamctl.importing import importers
 from taamctl.importing.import_graph import import_graph
 from taamctl.importing.options import ImportOptions
+from taamctl.importing.ways import Unclear
 
 EDGES = "source,target\na,b\nb,c\n"
 
@@ -165,3 +166,45 @@ def test_all_bad_rows_are_named_at_once_with_their_lines(tmp_path: Path) -> None
         read(tmp_path, f"id,label,p\n{rows}")
     with pytest.raises(TaamctlError, match="line 2 of the file$"):
         read(tmp_path, "#id,label,p\na,x,red\nb,y,1\n")
+
+
+def _named_tables(folder: Path, first: str, rows: int = 6) -> list[Path]:
+    names = [f"paper {i}" for i in range(rows)]
+    lines = [f"{name},{'ab'[i % 2]},{i}.5,{-i}" for i, name in enumerate(names)]
+    (folder / "nodes.csv").write_text("\n".join(["id,label,x,y2", *lines]) + "\n")
+    edges = [f"{names[i]},{names[(i + 1) % rows]}" for i in range(rows)]
+    (folder / "edges.csv").write_text("\n".join([first, *edges]) + "\n")
+    return [folder / "nodes.csv", folder / "edges.csv"]
+
+
+@pytest.mark.parametrize(
+    ("first", "edges"), [("who cites,whom", 6), ("paper 2,paper 5", 7), ("Zitat,zitiert", 6)]
+)
+def test_the_rows_below_tell_whether_the_first_is_an_edge(
+    tmp_path: Path, first: str, edges: int
+) -> None:
+    graph = importers.read("g", _named_tables(tmp_path, first))
+    assert graph.adjacency.nnz == edges
+
+
+def test_where_they_do_not_the_user_says(tmp_path: Path) -> None:
+    paths = _named_tables(tmp_path, "paper 2,whom")
+    with pytest.raises(Unclear, match="no telling whether the first row") as error:
+        importers.read("g", paths)
+    assert error.value.ways == ("--source 'paper 2' --target whom", "--edge-header no")
+    for options in (
+        ImportOptions(edge_header="yes"),
+        ImportOptions(header="yes"),
+        ImportOptions(source="paper 2", target="whom"),
+    ):
+        assert importers.read("g", paths, options).adjacency.nnz == 6
+    with pytest.raises(TaamctlError, match="1 nodes stand in the edges only"):
+        importers.read("g", paths, ImportOptions(edge_header="no"))
+    with pytest.raises(TaamctlError, match="--edge-header maybe: neither yes nor no"):
+        importers.read("g", paths, ImportOptions(edge_header="maybe"))
+
+
+def test_columns_without_a_header_are_named_by_their_numbers(tmp_path: Path) -> None:
+    paths = _named_tables(tmp_path, "paper 2,paper 5")
+    options = ImportOptions(source="column 1", target="column 0")
+    assert importers.read("g", paths, options).adjacency.nnz == 7

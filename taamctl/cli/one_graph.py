@@ -1,0 +1,64 @@
+"""The graph of a call, and the one whose nodes are its neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from taamctl.core.data_set import data_set
+from taamctl.core.errors import TaamctlError
+
+if TYPE_CHECKING:
+    from taamctl.bank.graph_source import Source
+
+
+@dataclass(frozen=True)
+class OneGraph:
+    """The graph of a call: a file or a data set."""
+
+    graph: Annotated[
+        Path | None, Option("--graph", help="Graph file, as `taamctl data import` writes it.")
+    ] = None
+    dataset: Annotated[str | None, Option("--dataset", help="Data set instead of a file.")] = None
+    context: Annotated[
+        str,
+        Option(
+            "--context",
+            metavar="NAME|FILE",
+            help="The graph that this one was imported with: old neighbours of new nodes.",
+        ),
+    ] = ""
+
+
+def context_of(named: OneGraph) -> Source | None:
+    """Return the graph of neighbours that a call names; None where it names none."""
+    from taamctl.bank import graph_source
+    from taamctl.importing.upgrade_graph import file_of
+
+    if not named.context:
+        return None
+    return graph_source.from_file(file_of(named.context))
+
+
+def source_of(
+    named: OneGraph, data_root: Path | None, params: Path | None, overrides: list[str] | None
+) -> Source:
+    """Return the graph that a call names."""
+    from taamctl.bank import graph_source
+    from taamctl.params import params_file, plugin_params
+    from taamctl.params import sections as parameters
+    from taamctl.runtime.raw_files import data_root as find_root
+
+    if named.graph is not None and named.dataset is None:
+        return graph_source.from_file(named.graph)
+    if named.graph is not None or named.dataset is None:
+        raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
+    path, _ = params_file.locate(params)
+    tree = plugin_params.read(path, overrides or (), used=False)
+    plugin_params.complete(tree, "datasets", named.dataset)
+    cls = data_set(named.dataset).meta.params
+    own = parameters.Params(str(path), tree).plugin("datasets", named.dataset, cls)
+    return graph_source.from_dataset(named.dataset, find_root(data_root), own)
