@@ -53,6 +53,9 @@ class Tables:
 
     tasks: Annotated[Path | None, Option("--tasks", help="Table of classes and tasks.")] = None
     split: Annotated[Path | None, Option("--split", help="Table of node ids and parts.")] = None
+    classes: Annotated[
+        Path | None, Option("--class-names", help="Table of the classes that labels number.")
+    ] = None
 
 
 @dataclass(frozen=True)

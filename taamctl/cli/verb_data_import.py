@@ -52,6 +52,7 @@ def command(
         kind=naming.kind,
         tasks=tables.tasks,
         split=tables.split,
+        classes=tables.classes,
         directed=directed,
         about=vars(about),
         overwrite=force,

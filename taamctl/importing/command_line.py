@@ -28,12 +28,18 @@ def command(sources: Sequence[str], options: ImportOptions, further: Mapping[str
     return " ".join(words)
 
 
+def _as_csv(name: str) -> str:
+    """Return a name as a list with commas holds it: in quotes where it needs them."""
+    if not any(mark in name for mark in ',"\r\n'):
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _words(name: str, value: object) -> Iterator[str]:
     option = f"--{name.replace('_', '-')}"
     if isinstance(value, tuple):
         for one in value:
-            in_quotes = name in LISTED and "," in one  # as CSV has it
-            yield from (option, quoted(f'"{one}"' if in_quotes else one))
+            yield from (option, quoted(_as_csv(one) if name in LISTED else one))
     elif value is True:
         yield option
     else:

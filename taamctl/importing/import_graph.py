@@ -25,6 +25,7 @@ from taamctl.store.atomic_files import sweep
 from taamctl.store.lock import writing
 
 PACKAGE = "taamctl.datasets"
+TABLES = {"tasks": "tasks", "split": "split", "classes": "class-names"}  # -> option
 
 
 class Imported(NamedTuple):
@@ -46,6 +47,7 @@ def import_graph(
     kind: str = "",
     tasks: Path | None = None,
     split: Path | None = None,
+    classes: Path | None = None,
     directed: bool = False,
     about: Mapping[str, str] | None = None,
     overwrite: bool = False,
@@ -56,7 +58,8 @@ def import_graph(
     Args:
         options: what `ImportOptions` holds, by name.
         kind: a format; empty: guessed.
-        tasks, split: tables of classes and tasks, and of nodes and parts.
+        tasks, split, classes: tables of classes and tasks, of nodes and parts, and of the names of
+            classes that labels number.
         directed: the edges have a direction that is to be kept.
         about: licence, citation and homepage, shown by `taamctl data info`.
         overwrite: replace a file that is there.
@@ -71,8 +74,8 @@ def import_graph(
         _require_free(path, overwrite)
     chosen = ImportOptions(**options)
     stated, kind = kind, kind or importers.guess_format(sources)
-    tables = {"tasks": tasks, "split": split}
-    given = {name: str(table) for name, table in tables.items() if table is not None}
+    tables = {"tasks": tasks, "split": split, "classes": classes}
+    given = {TABLES[name]: str(table) for name, table in tables.items() if table is not None}
     further = {"name": name, "format": kind, "into": str(into), "directed": directed}
     further |= {**given, **(about or {})}
     files = [str(path) for path in sources]

@@ -32,7 +32,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     saved = load_graph(path)
     notes = tuple(f"{path}: edge data not read: {key}" for key in saved.edge_keys)
     return from_arrays(
-        saved.node_data,
+        {**saved.node_data, **saved.texts},
         options,
         str(path),
         (saved.source, saved.target),

@@ -25,12 +25,14 @@ class Head:
         cells: the first row that is neither blank nor a comment.
         lines: the lines up to its end. before: those of comments before it.
         names: the names of the columns, where they stand in the last comment before it.
+        inside: line ends inside the cells of that row.
     """
 
     cells: list[str]
     lines: int
     before: int
     names: list[str]
+    inside: int = 0
 
 
 def _commented_names(comment: list[str], cells: list[str]) -> list[str]:
@@ -53,13 +55,15 @@ def read_head(stream: IO[bytes], delimiter: str) -> Head:
     before, comment = 0, list[str]()
     try:
         lines = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
+        end = 0
         for cells in lines:
+            begin, end = end, lines.line_num
             if _is_comment(cells, lines.line_num):
                 before = lines.line_num
                 comment = [cells[0].lstrip("#% "), *cells[1:]]
             elif any(c.strip() for c in cells):
                 row = [c for c in cells if c or delimiter != " "]
-                return Head(row, lines.line_num, before, _commented_names(comment, row))
+                return Head(row, end, before, _commented_names(comment, row), end - begin - 1)
         return Head([], 0, 0, [])
     except UnicodeDecodeError as error:
         raise TaamctlError(
@@ -94,7 +98,7 @@ def names_and_skip(head: Head, headed: bool) -> tuple[list[str], int]:
     if headed:
         return header(head.cells), head.lines
     # in one column, a blank line is an empty cell
-    skip = head.before if len(head.cells) == 1 else head.lines - 1
+    skip = head.before if len(head.cells) == 1 else head.lines - 1 - head.inside
     return [f"column {i}" for i in range(len(head.cells))], skip
 
 

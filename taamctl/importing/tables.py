@@ -142,7 +142,8 @@ def read_table(
         names, skip = names_and_skip(head, headed)
         _refuse_twice(names, path)
         stream.seek(0)
-        frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path, decimal)
+        rows = min(skip, head.lines - head.inside)  # line ends inside cells end no row
+        frame = _parse(stream, delimiter, names, rows, set(numeric(names)), path, decimal)
         _refuse_short(frame[names[-1]], stream, delimiter, len(names), skip, path)
     if not len(frame):
         raise TaamctlError(f"{path} has no row below its header", "check how it was written")
