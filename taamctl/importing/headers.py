@@ -11,9 +11,9 @@ from taamctl.core.errors import TaamctlError
 from taamctl.importing import roles
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, TIME, guess
 from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import quoted
+from taamctl.importing.node_ids import quoted, spelled
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.tables import first_rows, peek
+from taamctl.importing.tables import Table, first_rows, peek
 from taamctl.importing.ways import Unclear
 
 CONTENT = ".content"  # id, features, class: as the tables of Planetoid's papers are kept
@@ -65,8 +65,13 @@ def ask(cells: list[str], path: Path, what: str, either: bool = True) -> Unclear
     )
 
 
-def of_edges(cells: list[str], path: Path, options: ImportOptions) -> bool:
+def of_edges(
+    cells: list[str], path: Path, options: ImportOptions, nodes: Table | None = None
+) -> bool:
     """Tell whether the first row of an edge list holds names.
+
+    Args:
+        nodes: the table of the nodes, of which a column may hold the ends.
 
     Raises:
         TaamctlError: one column.
@@ -80,12 +85,30 @@ def of_edges(cells: list[str], path: Path, options: ImportOptions) -> bool:
     below = first_rows(path, options.delimiter)[1:]
     if below and all(_numbers_among(row) == 2 for row in below):
         return not _numbers_among(cells)
+    named = None if nodes is None else _told_by_nodes(cells, below, nodes)
+    if named is not None:
+        return named
     raise Unclear(
         f"{path}: no telling whether the first row ({shown(', '.join(cells[:2]))}) is an edge or "
         "the names of the columns",
         "add a first line source,target; or name the columns with --source and --target",
         (f"--source {quoted(cells[0])} --target {quoted(cells[1])}",),
     )
+
+
+def _told_by_nodes(cells: list[str], below: list[list[str]], nodes: Table) -> bool | None:
+    """Tell whether a first row holds names, where a column of the nodes has all ends below it:
+    those of an edge stand there too. None where nothing tells.
+    """
+    ends = {spelled(cell) for row in below for cell in row[:2]}
+    first = {spelled(cell) for cell in cells[:2]}
+    for column in nodes.columns.values():
+        if not ends or column.ndim != 1 or column.dtype.kind not in "iuO":
+            continue
+        names = {spelled(value) for value in column.tolist()}
+        if ends <= names and (first <= names or not first & names):
+            return not first <= names
+    return None
 
 
 def _numbers_among(cells: list[str]) -> int:

@@ -34,7 +34,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     options, said = headers.of_content(node_path, options)
     table = node_table(node_path, options)
     options = column_names.whole_names(options, list(table.columns))
-    source, target, notes = edge_columns(edge_path, options)
+    source, target, notes = edge_columns(edge_path, options, table)
     settled = roles.settled(table, options)
     if settled != options:  # another column is the class, whose cells are text
         options, table = settled, node_table(node_path, settled)
@@ -182,14 +182,19 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
     return replace(table, columns=unfolded(table.columns, names, where, options.decimal))
 
 
-def edge_columns(path: Path, options: ImportOptions) -> tuple[Array, Array, tuple[str, ...]]:
+def edge_columns(
+    path: Path, options: ImportOptions, nodes: Table | None = None
+) -> tuple[Array, Array, tuple[str, ...]]:
     """Return the two columns that hold the ends of the edges, as the table has them, and notes.
+
+    Args:
+        nodes: the table of the nodes.
 
     Raises:
         TaamctlError: no telling which columns are the ends.
     """
     table = read_table(
-        path, options.delimiter, lambda cells: headers.of_edges(cells, path, options)
+        path, options.delimiter, lambda cells: headers.of_edges(cells, path, options, nodes)
     )
     names = list(table.columns)
     source, target = _names_of_ends(table, options, str(path))
@@ -222,7 +227,7 @@ def _names_of_ends(table: Table, options: ImportOptions, where: str) -> tuple[st
         column_names.named(options.source, names, where, "source")
         column_names.named(options.target, names, where, "target")
         return options.source, options.target
-    pair = roles.edge_ends(names, options)
+    pair = roles.edge_ends(names, options) or column_names.first_and_second(names)
     if pair is None and table.headed and len(names) > 2:
         raise TaamctlError(
             f"{where}: no telling which columns are the ends of an edge; there are: "
