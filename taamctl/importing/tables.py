@@ -168,6 +168,7 @@ def first_rows(path: Path, delimiter: str = "", most: int = 100) -> list[list[st
     with opened(path) as stream:
         first = stream.read(1 << 16)
     kept = first.decode("utf-8-sig", "replace").splitlines()
+    kept = kept[len(kept) > 0 and kept[0].lower().startswith("sep=") :]  # for spreadsheets
     lines = [line for line in kept if line.strip() and not line.startswith(("#", "%"))]
     delimiter = delimiter_of(first, delimiter)
     rows = csv.reader(lines[:most], delimiter=delimiter, skipinitialspace=delimiter == " ")
