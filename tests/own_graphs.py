@@ -560,6 +560,8 @@ def networkx_file(kind: str, write: Callable[[Any, Path, Rng], None]) -> Any:
         graph, directed = attributes(rng, truth, plain=kind == "gml")
         path = folder / f"graph.{ {'pajek': 'net'}.get(kind, kind) }"
         write(graph, path, rng)
+        if kind == "gml":  # whose ids are numbers; the names are labels of the drawing
+            truth.ids = None
         return Drawn(kind, [path], truth if directed else both_ways(truth))
 
     return draw

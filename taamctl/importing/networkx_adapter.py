@@ -20,18 +20,12 @@ DRAWN = ("x", "y", "shape", "graphics", "viz", "start", "end", "id")  # of a dra
 
 
 def read_by(
-    function: str,
-    paths: Sequence[Path],
-    options: ImportOptions,
-    what: str,
-    named_by: str = "",
-    **more: Plain,
+    function: str, paths: Sequence[Path], options: ImportOptions, what: str, **more: Plain
 ) -> RawGraph:
     """Return what a function of networkx reads; an undirected edge is stored both ways.
 
     Args:
         function: its name. what: the format, for messages. more: what it is called with besides.
-        named_by: the attribute that names the nodes, where every node has another value of it.
 
     Raises:
         TaamctlError: networkx is missing, or finds the file damaged.
@@ -54,22 +48,19 @@ def read_by(
                 f"{where} cannot be read: {' '.join(str(error).split())[:200]}",
                 f"it is no {what}, or damaged; write it again",
             ) from error
-    return _raw(graph, options, where, named_by)
+    return _raw(graph, options, where)
 
 
-def _raw(graph: Plain, options: ImportOptions, where: str, named_by: str) -> RawGraph:
+def _raw(graph: Plain, options: ImportOptions, where: str) -> RawGraph:
     nodes = list(graph.nodes(data=True))
     edges = list(graph.edges(data=True))
     hidden = _hidden([cells for _, cells in nodes], options)
-    name_of = {node: str(node) for node, _ in nodes}
-    if named_by in hidden and all(str(cells.get(named_by, "")).strip() for _, cells in nodes):
-        name_of = {node: str(cells[named_by]) for node, cells in nodes}
     return raw_of(
         Elements(
-            list(name_of.values()),
+            [str(node) for node, _ in nodes],
             [{k: v for k, v in cells.items() if k not in hidden} for _, cells in nodes],
-            [name_of[source] for source, _, _ in edges],
-            [name_of[target] for _, target, _ in edges],
+            [str(source) for source, _, _ in edges],
+            [str(target) for _, target, _ in edges],
             [not graph.is_directed()] * len(edges),
             set().union(*(cells for _, _, cells in edges)) - {"id"},
         ),

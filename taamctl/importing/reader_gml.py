@@ -16,4 +16,4 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     Raises:
         TaamctlError: networkx is missing, or the file is damaged.
     """
-    return read_by("read_gml", paths, options, "GML", "label", label="id")
+    return read_by("read_gml", paths, options, "GML", label="id")
