@@ -62,6 +62,9 @@ class Tables:
             help="An imported graph, to whose nodes edges may lead; predict uses them.",
         ),
     ] = ""
+    classes: Annotated[
+        Path | None, Option("--class-names", help="Table of the classes that labels number.")
+    ] = None
 
 
 @dataclass(frozen=True)

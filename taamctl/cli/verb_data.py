@@ -10,6 +10,7 @@ import typer
 from taamctl.cli import (
     verb_data_doctor,
     verb_data_example,
+    verb_data_export,
     verb_data_import,
     verb_data_upgrade,
 )
@@ -26,6 +27,7 @@ Facts = dict[str, object]
 app = typer.Typer(help="List, describe, fetch and examine data sets.", no_args_is_help=True)
 app.command("doctor")(flat(verb_data_doctor.command))
 app.command("example")(verb_data_example.command)
+app.command("export")(flat(verb_data_export.command))
 app.command("import")(flat(verb_data_import.command))
 app.command("upgrade")(verb_data_upgrade.command)
 

@@ -60,6 +60,7 @@ def command(
         tasks=tables.tasks,
         split=tables.split,
         context=upgrade_graph.file_if_given(tables.context),
+        classes=tables.classes,
         directed=directed,
         about=vars(about),
         overwrite=force,

@@ -5,9 +5,10 @@ writes.
 from __future__ import annotations
 
 import importlib
+import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain
 from taamctl.core.types import CSR, Array
 from taamctl.graph.raw_values import reading
 
@@ -68,6 +70,7 @@ class SavedGraph:
         source, target: [E] row numbers, in the order that the edges were added.
         node_data: key -> [N, ...] array.
         edge_keys: keys of what is stored of edges; it is not read.
+        texts: key -> names, where the file's labels hold a list of such, as `save_graph` writes it.
     """
 
     num_nodes: int
@@ -75,6 +78,7 @@ class SavedGraph:
     target: Array
     node_data: dict[str, Array]
     edge_keys: tuple[str, ...]
+    texts: dict[str, Array] = field(default_factory=dict)
 
 
 def load_graph(path: Path) -> SavedGraph:
@@ -87,7 +91,7 @@ def load_graph(path: Path) -> SavedGraph:
     dgl = _dgl()
     with reading(str(path)):
         try:
-            graphs, _ = dgl.load_graphs(str(path))
+            graphs, labels = dgl.load_graphs(str(path))
         except dgl.DGLError as error:
             reason = str(error).splitlines()[0] if str(error) else "dgl refuses it"
             raise ValueError(reason) from error
@@ -96,7 +100,7 @@ def load_graph(path: Path) -> SavedGraph:
             f"{path} holds {len(graphs)} graphs, expected one",
             "save the one that is meant: dgl.save_graphs(path, [graph])",
         )
-    return saved(graphs[0], str(path))
+    return replace(saved(graphs[0], str(path)), texts=_texts(labels))
 
 
 def saved(graph: Any, where: str) -> SavedGraph:
@@ -119,3 +123,47 @@ def saved(graph: Any, where: str) -> SavedGraph:
         node_data[key] = value.detach().cpu().numpy()
     ends = (source.cpu().numpy(), target.cpu().numpy())
     return SavedGraph(graph.num_nodes(), *ends, node_data, tuple(graph.edata))
+
+
+def _texts(labels: Mapping[str, Plain]) -> dict[str, Array]:
+    """Return the lists of names among a file's labels: bytes of JSON, as DGL keeps no text."""
+    found = {}
+    for key, value in labels.items():
+        try:
+            names = json.loads(value.numpy().tobytes().decode("utf-8"))
+        except (AttributeError, TypeError, ValueError):
+            continue
+        if isinstance(names, list) and names and all(isinstance(name, str) for name in names):
+            found[key] = np.array(names)
+    return found
+
+
+def save_graph(
+    path: Path,
+    nodes: int,
+    ends: tuple[Array, Array],
+    node_data: Mapping[str, Array],
+    texts: Mapping[str, Sequence[str]],
+) -> None:
+    """Write a graph as dgl.save_graphs does.
+
+    Args:
+        nodes: N. ends: [E] int64 sources and targets.
+        node_data: key -> [N, ...] numbers or truths.
+        texts: key -> names; kept as bytes of JSON among the labels of the file, since DGL keeps no
+            text.
+
+    Raises:
+        TaamctlError: dgl is missing.
+    """
+    import torch
+
+    dgl = _dgl()
+    graph = dgl.graph(tuple(torch.from_numpy(end) for end in ends), num_nodes=nodes)
+    for key, values in node_data.items():
+        graph.ndata[key] = torch.from_numpy(np.ascontiguousarray(values))
+    coded = {key: json.dumps(list(names)).encode() for key, names in texts.items()}
+    labels = {
+        key: torch.frombuffer(bytearray(text), dtype=torch.uint8) for key, text in coded.items()
+    }
+    dgl.save_graphs(str(path), [graph], labels)

@@ -18,6 +18,7 @@ from taamctl.importing.column_names import guess, matching, named, whole_names
 from taamctl.importing.given_stream import parts_from_masks
 from taamctl.importing.masks import mask_keys, read_masks
 from taamctl.importing.messages import quoted
+from taamctl.importing.no_label import Said
 from taamctl.importing.node_ids import ends_of, rows_or_ids, usable_names
 from taamctl.importing.node_labels import plain_labels
 from taamctl.importing.options import ImportOptions, exact
@@ -55,6 +56,8 @@ MEANINGS = {
 }
 EDGES = ("edgeindex", "edges", "edgelist")
 ENDS = (("src", "dst"), ("source", "target"), ("row", "col"), ("u", "v"))
+CLASS_NAMES = "class_names"  # names of the classes 0, 1, ...
+FEATURE_NAMES = ("feature_names", "attr_names")
 SHOWN = 10  # keys that are named as not read
 
 
@@ -105,6 +108,7 @@ def from_arrays(
         TaamctlError: no features, no edges, a key that is not there, a mask of another length, ends
             that can be read in two ways.
     """
+    given, texts = _without_texts(given, options)
     options = whole_names(options, list(given))
     ignored = matching(options.ignore, list(given), where, "ignore")
     keys = [k for k in given if k not in ignored]
@@ -131,8 +135,9 @@ def from_arrays(
         x,
         notes=(f"{where}: {roles.note()}", *notes),
         by_row=by_row,
+        class_names=texts.get(CLASS_NAMES, ()),
     )
-    raw = _with_values(raw, arrays, roles, options)
+    raw = _with_values(_with_feature_names(raw, texts), arrays, roles, options)
     return replace(raw, taken=_taken(options, roles, edges, list(given), raw))
 
 
@@ -152,6 +157,31 @@ def _taken(
         target=target,
         ends=("ids", "rows")[by_row],
     )
+
+
+def _without_texts(given: Kept, options: ImportOptions) -> tuple[Kept, dict[str, tuple[str, ...]]]:
+    """Part the arrays of a graph from those that name its classes and features."""
+    meant = {options.id, options.label, *options.features, *options.ignore}
+    found = {
+        key: tuple(map(str, np.ravel(value).tolist()))
+        for key, value in given.items()
+        if key in (CLASS_NAMES, *FEATURE_NAMES)
+        and key not in meant
+        and isinstance(value, np.ndarray)
+    }
+    return {key: value for key, value in given.items() if key not in found}, found
+
+
+def _with_feature_names(raw: RawGraph, texts: Mapping[str, tuple[str, ...]]) -> RawGraph:
+    """Return the graph with the names of its features, where there are as many, all different."""
+    key = next((key for key in FEATURE_NAMES if key in texts), "")
+    if not key:
+        return raw
+    names, width = texts[key], int(raw.features.shape[1])
+    if len(set(names)) == len(names) == width:
+        return replace(raw, feature_names=names)
+    note = f"{raw.where}: {key!r} holds {len(set(names))} names for {width} features: not read"
+    return replace(raw, notes=(*raw.notes, note))
 
 
 def _require_nodes(n: int, nodes: int | None, features: Sequence[str], where: str) -> None:
@@ -217,7 +247,8 @@ def _with_values(raw: RawGraph, arrays: Arrays, roles: _Roles, options: ImportOp
     tasks = None
     if "task" in values:
         labels = plain_labels(values.get("label"), where)
-        tasks = tasks_of_nodes(labels, values["task"], where, roles.found["task"])
+        said = Said(options.unlabelled, options.class_word)
+        tasks = tasks_of_nodes(labels, values["task"], where, roles.found["task"], said)
     return replace(
         raw,
         labels=values.get("label"),

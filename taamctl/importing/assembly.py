@@ -42,9 +42,12 @@ def assemble(
     labels, names, label_notes = read_labels(
         raw.labels, n, raw.where, Said(options.unlabelled, options.class_word)
     )
+    spelled = names
     if raw.class_names:
-        names = _named(names, raw)
-    given = Given(arrival_of(raw, names), part_of(raw, n), time_of(raw, n), node_id)
+        names = _named(spelled, raw)
+    # tasks that the nodes state are of their labels, those of a table of the classes' names
+    of_tasks = names if raw.tasks_where else spelled
+    given = Given(arrival_of(raw, of_tasks), part_of(raw, n), time_of(raw, n), node_id)
     notes = (
         *raw.notes,
         *feature_notes,

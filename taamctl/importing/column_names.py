@@ -63,6 +63,15 @@ def guess(names: Iterable[str], words: Sequence[str]) -> str:
     return next((spelled[w] for w in words if w in spelled), "")
 
 
+def first_and_second(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the two names that differ in a 1 and a 2 at their end, such as `txId1` and `txId2`;
+    None where there are none, or more.
+    """
+    pairs = [(name, f"{name[:-1]}2") for name in names if name.endswith("1")]
+    found = [pair for pair in pairs if pair[1] in names]
+    return found[0] if len(found) == 1 else None
+
+
 def named(name: str, names: Sequence[str], where: str, option: str) -> str:
     """Return `name` if there is such a column.
 

@@ -10,6 +10,7 @@ from taamctl.core.plain_values import Plain
 from taamctl.graph.dgl_adapter import load_graph
 
 DATA = "data/"  # before the key of an array of nodes
+TEXT = "text/"  # before the key of a list of names
 
 
 def parts_of(path: Path) -> dict[str, Plain]:
@@ -25,4 +26,5 @@ def parts_of(path: Path) -> dict[str, Plain]:
         "source": saved.source,
         "target": saved.target,
         **{f"{DATA}{key}": value for key, value in saved.node_data.items()},
+        **{f"{TEXT}{key}": value for key, value in saved.texts.items()},
     }

@@ -31,6 +31,7 @@ from taamctl.store.atomic_files import sweep
 from taamctl.store.lock import writing
 
 PACKAGE = "taamctl.datasets"
+TABLES = {"tasks": "tasks", "split": "split", "classes": "class-names"}  # -> option
 
 
 class Imported(NamedTuple):
@@ -53,6 +54,7 @@ def import_graph(
     tasks: Path | None = None,
     split: Path | None = None,
     context: Path | None = None,
+    classes: Path | None = None,
     directed: bool = False,
     about: Mapping[str, str] | None = None,
     overwrite: bool = False,
@@ -63,7 +65,8 @@ def import_graph(
     Args:
         options: what `ImportOptions` holds, by name.
         kind: a format; empty: guessed.
-        tasks, split: tables of classes and tasks, and of nodes and parts.
+        tasks, split, classes: tables of classes and tasks, of nodes and parts, and of the names of
+            classes that labels number.
         context: the file of an imported graph, to whose nodes edges may lead.
         directed: the edges have a direction that is to be kept.
         about: licence, citation and homepage, shown by `taamctl data info`.
@@ -79,9 +82,10 @@ def import_graph(
         _require_free(path, overwrite)
     chosen = ImportOptions(**options)
     stated, kind = kind, kind or file_formats.guess_format(sources)
-    tables = {"tasks": tasks, "split": split}
-    beside = {**tables, "context": context}
-    given = {name: str(table) for name, table in beside.items() if table is not None}
+    tables = {"tasks": tasks, "split": split, "classes": classes}
+    given = {TABLES[name]: str(table) for name, table in tables.items() if table is not None}
+    if context is not None:
+        given["context"] = str(context)
     further = {"name": name, "format": kind, "into": str(into), "directed": directed}
     further |= {**given, **(about or {})}
     files = [str(path) for path in sources]

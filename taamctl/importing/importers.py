@@ -16,6 +16,7 @@ from taamctl.core.types import NodeGraph
 from taamctl.importing import column_names, stated_stream
 from taamctl.importing.assembly import assemble
 from taamctl.importing.file_formats import FORMATS, guess_format, refuse_all
+from taamctl.importing.no_label import Said
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import forget, read_table
@@ -43,6 +44,7 @@ def read_raw(
     kind: str = "",
     tasks: Path | None = None,
     split: Path | None = None,
+    classes: Path | None = None,
 ) -> RawGraph:
     """Return what a user's files say, unchecked.
 
@@ -52,6 +54,7 @@ def read_raw(
         kind: one of `FORMATS`; empty: guessed.
         tasks: a table of classes and the tasks that they arrive with.
         split: a table of node ids and their parts.
+        classes: a table of the names of the classes that the labels number.
 
     Raises:
         TaamctlError: missing, damaged or contradicting files; names the file, and where it can the
@@ -73,12 +76,14 @@ def read_raw(
     raw: RawGraph = reader.read(paths, options)
     if options.ends:
         require_ends(options.ends, raw, FORMATS[kind][2])
+    if classes is not None:
+        raw = _with_class_names(raw, classes, options)
     if tasks is not None:
         raw = _with_tasks(raw, tasks, options)
     if split is not None:
         raw = _with_parts(raw, split, options)
     forget()
-    files = [p for p in (*paths, tasks, split) if p is not None]
+    files = [*paths, *filter(None, (tasks, split, classes))]
     return replace(raw, notes=tuple(by_name(note, files) for note in raw.notes))
 
 
@@ -96,11 +101,19 @@ def require_ends(ends: str, raw: RawGraph, what: str) -> None:
     raise TaamctlError(f"--ends {ends}: edges in {what} do not end so", "leave it out")
 
 
+def _with_class_names(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
+    """Return the graph with the names of the classes that its labels number."""
+    words = ((*column_names.LABEL, "number"),)
+    table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
+    return replace(raw, class_names=stated_stream.classes_of_table(table))
+
+
 def _with_tasks(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
     """Return the graph with the tasks of a table of classes."""
     words = (column_names.LABEL, column_names.TASK)
     table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
-    of = stated_stream.tasks_of_table(table)
+    said = Said(options.unlabelled, options.class_word)
+    of = stated_stream.tasks_of_table(table, said)
     notes = raw.notes
     if raw.tasks is not None:
         notes = (*notes, f"{path}: tasks of the classes, instead of those that the nodes state")

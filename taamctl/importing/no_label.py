@@ -33,6 +33,13 @@ class Said:
     classes: tuple[str, ...] = ()
 
 
+def means_none(word: str, said: Said) -> bool:
+    """Tell whether a word in a column of labels means that a node has none."""
+    if said.unlabelled:
+        return word.lower() in BLANK or word in said.unlabelled
+    return word.lower() in NO_LABEL and word not in said.classes
+
+
 def words_for_none(counts: Mapping[str, int], said: Said, where: str) -> set[str]:
     """Return those of the different labels that mean none, as they are spelled.
 
@@ -44,10 +51,9 @@ def words_for_none(counts: Mapping[str, int], said: Said, where: str) -> set[str
             node has.
     """
     _require_there(counts, said, where)
-    if said.unlabelled:
-        return {word for word in counts if word.lower() in BLANK or word in said.unlabelled}
-    taken = {w for w in counts if w.lower() in NO_LABEL and w not in said.classes}
-    _ask(counts, taken, where)
+    taken = {word for word in counts if means_none(word, said)}
+    if not said.unlabelled:
+        _ask(counts, taken, where)
     return taken
 
 

@@ -223,6 +223,12 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(map(repr, names))
 
 
+def called_like_ids(cell: Mapping[str, Array], names: Sequence[str]) -> list[str]:
+    """Return the columns that are called like an id, and name every node once."""
+    called = [name for name in names if _LIKE_AN_ID.search(name) and cell[name].ndim == 1]
+    return [name for name in called if usable_names(cell[name], len(cell[name]))]
+
+
 def refuse_rivals(
     cell: Mapping[str, Array],
     taken: str,

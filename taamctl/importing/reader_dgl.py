@@ -10,7 +10,7 @@ from taamctl.graph.dgl_adapter import MAGIC, SavedGraph
 from taamctl.graph.raw_values import reading
 from taamctl.importing import guarded
 from taamctl.importing.arrays import from_arrays, only
-from taamctl.importing.dgl_child import DATA
+from taamctl.importing.dgl_child import DATA, TEXT
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import require_file
@@ -33,8 +33,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             )
     found = guarded.call("dgl_child:parts_of", path, libraries="torch,dgl")
     data = {key.removeprefix(DATA): found[key] for key in found if key.startswith(DATA)}
+    texts = {key.removeprefix(TEXT): found[key] for key in found if key.startswith(TEXT)}
     ends = (found["source"], found["target"])
-    saved = SavedGraph(found["num_nodes"], *ends, data, tuple(found["edge_keys"]))
+    saved = SavedGraph(found["num_nodes"], *ends, data, tuple(found["edge_keys"]), texts)
     return of_saved(saved, options, str(path))
 
 
@@ -42,7 +43,7 @@ def of_saved(saved: SavedGraph, options: ImportOptions, where: str) -> RawGraph:
     """Return what a graph of DGL says: its edges, and the node data by their keys."""
     notes = tuple(f"{where}: edge data not read: {key}" for key in saved.edge_keys)
     return from_arrays(
-        saved.node_data,
+        {**saved.node_data, **saved.texts},
         options,
         where,
         (saved.source, saved.target),

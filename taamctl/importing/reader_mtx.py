@@ -18,7 +18,7 @@ from taamctl.core.types import Array
 from taamctl.importing import column_names, headers, roles
 from taamctl.importing.matrix_market import is_matrix, read_matrix, refuse_nan
 from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import UNNAMED, usable_names
+from taamctl.importing.node_ids import UNNAMED, called_like_ids, usable_names
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.reader_tables import node_table
@@ -188,11 +188,18 @@ def _of_columns(path: Path, options: ImportOptions, have_features: bool) -> RawG
     """Return what a node table of several columns says."""
     table = node_table(path, options, features=not have_features)
     options = column_names.whole_names(options, list(table.columns))
-    found = roles.roles(list(table.columns), options, table.where).id
+    chosen = roles.roles(list(table.columns), options, table.where)
+    found = chosen.id
     # Where a table has no other id, the nameless column that it was written with names the nodes.
     first = next(iter(table.columns))
     if not found and UNNAMED.fullmatch(first) and usable_names(table.columns[first], table.rows):
         options = replace(options, id=first)
+    elif not found:
+        others = roles.without_meaning(table, chosen, options)
+        like_ids = called_like_ids(table.columns, others)
+        if len(like_ids) == 1:
+            options = replace(options, id=like_ids[0])
+            table = node_table(path, options, features=not have_features)  # its cells as text
     if options.id or not found or usable_names(table.columns[found], table.rows):
         return roles.nodes(table, options, have_features)
     without = replace(options, ignore=(*options.ignore, found))

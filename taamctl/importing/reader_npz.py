@@ -48,7 +48,6 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
                 f"{where} is no .npz file, whatever its name says", "--format names another format"
             )
     arrays, unread = _contents(path)
-    names = tuple(str(n) for n in arrays.pop("class_names", np.zeros(0)).ravel().tolist())
     unlabelled = arrays.pop("unlabelled_idx", None)
     _check_matrices(arrays, where)
     ends: tuple[Array, Array] | None = None
@@ -59,7 +58,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         arrays = {k: v for k, v in arrays.items() if not k.startswith("adj_")}
     _join_features(arrays, where)
     raw = from_arrays({**arrays, **unread}, options, where, ends, nodes, by_row=ends is not None)
-    return replace(raw, class_names=names, labels=_without(raw.labels, unlabelled, where))
+    return replace(raw, labels=_without(raw.labels, unlabelled, where))
 
 
 def _contents(path: Path) -> tuple[dict[str, Array], dict[str, Unread]]:

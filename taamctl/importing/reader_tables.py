@@ -267,6 +267,8 @@ def _names_of_ends(table: Table, options: ImportOptions, where: str) -> tuple[st
         column_names.named(options.target, names, where, "target")
         return options.source, options.target
     pair = roles.edge_ends(names, options)
+    if pair is None and table.headed:
+        pair = column_names.first_and_second(names)
     if pair is None and table.headed and len(names) > 2:
         raise TaamctlError(
             f"{where}: no telling which columns are the ends of an edge; there are: "

@@ -27,6 +27,7 @@ from taamctl.importing.column_names import (
 )
 from taamctl.importing.given_stream import parts_from_masks
 from taamctl.importing.messages import quoted
+from taamctl.importing.no_label import Said
 from taamctl.importing.node_ids import UNNAMED, like_ids, numbers_of_rows
 from taamctl.importing.options import ImportOptions, exact
 from taamctl.importing.raw_graph import RawGraph
@@ -217,7 +218,9 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
         masks = {word: truths(cell[name], where, name) for word, name in found.masks.items()}
         raw = replace(raw, part=parts_from_masks(masks, table.rows, where))
     if found.task:
-        raw = replace(raw, tasks=tasks_of_nodes(raw.labels, cell[found.task], where, found.task))
+        said = Said(options.unlabelled, options.class_word)
+        tasks = tasks_of_nodes(raw.labels, cell[found.task], where, found.task, said)
+        raw = replace(raw, tasks=tasks)
     return raw
 
 

@@ -11,12 +11,18 @@ from taamctl.core.types import PARTS, Array
 from taamctl.importing import node_ids
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, guess
 from taamctl.importing.messages import shown
+from taamctl.importing.no_label import Said, means_none
 from taamctl.importing.tables import Table
-from taamctl.importing.words import MISSING, NO_LABEL, PART_WORDS, spelled
+from taamctl.importing.words import MISSING, PART_WORDS, numbers_of, spelled
 
 
-def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) -> dict[str, str]:
+def tasks_of_nodes(
+    labels: Array | None, tasks: Array, where: str, name: str, said: Said | None = None
+) -> dict[str, str]:
     """Return class -> task from one task per node.
+
+    Args:
+        said: what the user says of words that mean no label; None: nothing.
 
     Raises:
         TaamctlError: no labels, a class without a task, or one with two.
@@ -30,7 +36,7 @@ def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) ->
     pairs = zip(np.ravel(labels).tolist(), np.ravel(tasks).tolist(), strict=True)
     for row, (label, task) in enumerate(pairs):
         c, t = spelled(label), spelled(task)
-        if c.lower() in NO_LABEL:
+        if means_none(c, said or Said()):
             continue
         if t.lower() in MISSING:
             raise TaamctlError(
@@ -46,14 +52,41 @@ def tasks_of_nodes(labels: Array | None, tasks: Array, where: str, name: str) ->
     return found
 
 
-def tasks_of_table(table: Table) -> dict[str, str]:
+def tasks_of_table(table: Table, said: Said | None = None) -> dict[str, str]:
     """Return class -> task from a table of classes.
+
+    Args:
+        said: what the user says of words that mean no label; None: nothing.
 
     Raises:
         TaamctlError: fewer than two columns, or a class with two tasks.
     """
     of_class, of_task = _two_columns(table, LABEL, TASK, "class and task")
-    return tasks_of_nodes(table.columns[of_class], table.columns[of_task], table.where, of_task)
+    return tasks_of_nodes(
+        table.columns[of_class], table.columns[of_task], table.where, of_task, said
+    )
+
+
+def classes_of_table(table: Table) -> tuple[str, ...]:
+    """Return the names of the classes 0, 1, ... from a table of one column, in their order, or of
+    numbers and names.
+
+    Raises:
+        TaamctlError: more columns, or numbers that are not 0, 1, ..., each once.
+    """
+    columns = [column.tolist() for column in table.columns.values()]
+    if len(columns) == 1:
+        return tuple(map(str, columns[0]))
+    numbers = numbers_of([spelled(cell) for cell in columns[0]])
+    counted = numbers is not None and sorted(numbers.tolist()) == list(range(table.rows))
+    if numbers is None or not counted or len(columns) > 2:
+        raise TaamctlError(
+            f"{table.where}: {len(columns)} columns, of which the first does not number the "
+            "classes 0, 1, ..., each once",
+            "write two columns, number and class, a row for every class",
+        )
+    by_number = sorted(zip(numbers.tolist(), columns[1], strict=True))
+    return tuple(str(name) for _, name in by_number)
 
 
 def parts_of_table(table: Table, node_id: Array | None, n: int) -> Array:

@@ -14,6 +14,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.importing.column_names import ENDS, ID, LABEL, PART, TASK, TIME, guess
 
 DELIMITERS = ("\t", ",", ";", "|", " ")
+SOME = 50  # lines that tell the delimiter
 _SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 
 
@@ -25,12 +26,14 @@ class Head:
         cells: the first row that is neither blank nor a comment.
         lines: the lines up to its end. before: those of comments before it.
         names: the names of the columns, where they stand in the last comment before it.
+        inside: line ends inside the cells of that row.
     """
 
     cells: list[str]
     lines: int
     before: int
     names: list[str]
+    inside: int = 0
 
 
 def _commented_names(comment: list[str], cells: list[str]) -> list[str]:
@@ -53,13 +56,15 @@ def read_head(stream: IO[bytes], delimiter: str) -> Head:
     before, comment = 0, list[str]()
     try:
         lines = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
+        end = 0
         for cells in lines:
+            begin, end = end, lines.line_num
             if _is_comment(cells, lines.line_num):
                 before = lines.line_num
                 comment = [cells[0].lstrip("#% "), *cells[1:]]
             elif any(c.strip() for c in cells):
                 row = [c for c in cells if c or delimiter != " "]
-                return Head(row, lines.line_num, before, _commented_names(comment, row))
+                return Head(row, end, before, _commented_names(comment, row), end - begin - 1)
         return Head([], 0, 0, [])
     except UnicodeDecodeError as error:
         raise TaamctlError(
@@ -75,16 +80,33 @@ def read_head(stream: IO[bytes], delimiter: str) -> Head:
 
 def delimiter_of(first: bytes, stated: str = "", decimal: str = "") -> str:
     """Return the delimiter of a table: the one that the user states, or its first line (`sep=;`),
-    else of those that the first line that counts has, the first of the list.
+    else of those that the first line that counts has the first of the list, but one that parts
+    every line alike before one that does not: names and decimals may hold a comma.
+
+    Args:
+        first: the table's first bytes.
     """
     if stated:
         return _SPELLED.get(stated, stated)
     lines = first.decode("utf-8-sig", "replace").splitlines()
     if lines and lines[0].lower().startswith("sep=") and len(lines[0]) == len("sep=;"):
         return lines[0][-1]
-    counts = (line for line in lines if line.strip() and not line.startswith(("#", "%")))
-    outside = "".join(next(counts, "").split('"')[::2]).strip(" ")  # not in quoted cells
-    return next((d for d in DELIMITERS if d in outside and d != decimal), ",")
+    if len(lines) > 1 and not first.endswith(b"\n"):
+        del lines[-1]  # may be cut off
+    counts = [line for line in lines if line.strip() and not line.startswith(("#", "%"))]
+    outside = "".join("".join(counts[:1]).strip(" ").split('"')[::2])  # not in quoted cells
+    found = [d for d in DELIMITERS if d in outside and d != decimal]
+    even = [d for d in found if d != " " and _parts_alike(counts[:SOME], d)]
+    return next(iter(even or found), ",")
+
+
+def _parts_alike(lines: list[str], delimiter: str) -> bool:
+    """Tell whether every row has equally many cells between such delimiters."""
+    try:
+        widths = {len(cells) for cells in csv.reader(lines, delimiter=delimiter)}
+    except csv.Error:
+        return False
+    return len(widths) == 1
 
 
 def names_and_skip(head: Head, headed: bool) -> tuple[list[str], int]:
@@ -94,7 +116,7 @@ def names_and_skip(head: Head, headed: bool) -> tuple[list[str], int]:
     if headed:
         return header(head.cells), head.lines
     # in one column, a blank line is an empty cell
-    skip = head.before if len(head.cells) == 1 else head.lines - 1
+    skip = head.before if len(head.cells) == 1 else head.lines - 1 - head.inside
     return [f"column {i}" for i in range(len(head.cells))], skip
 
 

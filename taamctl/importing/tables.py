@@ -146,7 +146,8 @@ def read_table(
         _refuse_wide(len(names), path)
         _refuse_twice(names, path)
         stream.seek(0)
-        frame = _parse(stream, delimiter, names, skip, set(numeric(names)), path, decimal)
+        rows = min(skip, head.lines - head.inside)  # line ends inside cells end no row
+        frame = _parse(stream, delimiter, names, rows, set(numeric(names)), path, decimal)
         _refuse_short(frame[names[-1]], stream, delimiter, len(names), skip, path)
     if not len(frame):
         raise TaamctlError(f"{path} has no row below its header", "check how it was written")
@@ -197,6 +198,7 @@ def first_rows(path: TableSource, delimiter: str = "", most: int = 100) -> list[
     with opened(Path(str(path))) as stream:
         first = stream.read(1 << 16)
     kept = first.decode("utf-8-sig", "replace").splitlines()
+    kept = kept[len(kept) > 0 and kept[0].lower().startswith("sep=") :]  # for spreadsheets
     lines = [line for line in kept if line.strip() and not line.startswith(("#", "%"))]
     delimiter = delimiter_of(first, delimiter)
     rows = csv.reader(lines[:most], delimiter=delimiter, skipinitialspace=delimiter == " ")

@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "runtime": {"core", "params", "store"},
     "graph": {"core"},
     "importing": {"core", "graph", "runtime", "store", "datasets"},
+    "exporting": {"core", "graph", "importing", "store"},
     "datasets": {"core", "graph", "runtime", "store"},
     "stream": {"core", "graph", "params"},
     "propagation": {"core", "graph"},
@@ -49,7 +50,7 @@ MAY_IMPORT |= {
     "cluster": LIBRARY - {"datasets", "stream", "evaluation"} | {"stages"},
     "cli": {
         *("core", "params", "runtime", "store", "propagation", "report", "pipeline", "stages"),
-        *("audit", "bank", "cluster", "doctor", "importing", "planning", "testing"),
+        *("audit", "bank", "cluster", "doctor", "exporting", "importing", "planning", "testing"),
     },
 }
 OURS = set(MAY_IMPORT)

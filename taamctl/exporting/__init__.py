@@ -1,0 +1,1 @@
+"""Give a graph back in the formats that other programmes read."""
