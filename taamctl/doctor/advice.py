@@ -13,7 +13,8 @@ from taamctl.core.types import PARTS, Array, NodeGraph
 from taamctl.core.units import MIB
 from taamctl.doctor.graph_stats import FeatureFacts, GraphFacts
 from taamctl.doctor.task_ids import Routed
-from taamctl.evaluation import routing
+from taamctl.evaluation import node_sampling, routing
+from taamctl.evaluation.node_sampling import ThinClass
 from taamctl.graph import telling_features
 from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs
@@ -53,6 +54,8 @@ class StreamFacts:
     Attributes:
         test_twins: test nodes with the features of a training node.
         one_class_tasks: tasks whose test nodes are of one class.
+        thin_classes: those of few test nodes. leaves_out: the split.min_class_size that would leave
+            all of them out.
         classes_without: part -> classes that have no node in it.
     """
 
@@ -63,6 +66,8 @@ class StreamFacts:
     edges_lost_share: float
     test_twins: int
     one_class_tasks: list[str]
+    thin_classes: list[ThinClass]
+    leaves_out: int
     dropped: tuple[Dropped, ...]
     classes_without: dict[str, list[str]]
     stated: dict[str, object]
@@ -80,11 +85,11 @@ class Estimate:
     times: int
 
 
-def split_facts(split: Split, codes: Array) -> StreamFacts:
+def split_facts(split: Split, codes: Array, averaging: str) -> StreamFacts:
     """Return what a split is like.
 
     Args:
-        codes: equal for nodes with equal features.
+        codes: equal for nodes with equal features. averaging: of AA, `balanced` or `micro`.
     """
     names, tasks = split.stream.class_names, split.stream.tasks
     table = split.table.reshape(len(tasks), len(PARTS), -1)  # nodes, edges, -, isolated
@@ -92,6 +97,9 @@ def split_facts(split: Split, codes: Array) -> StreamFacts:
     in_part = np.repeat(np.arange(len(split.offset) - 1) % len(PARTS), np.diff(split.offset))
     ours = codes[split.orig_id]
     tested = split.counts[:, TEST] > 0
+    bounds = np.array([(t.low, t.high) for t in tasks])
+    thin = node_sampling.thin_classes(split.counts[:, TEST], bounds, averaging, list(names))
+    thin_sizes = [int(split.counts[names.index(each.name)].sum()) for each in thin]
     sums = table[:, :, [0, 1, 3]].sum(0).tolist()
     return StreamFacts(
         tasks=[
@@ -104,6 +112,8 @@ def split_facts(split: Split, codes: Array) -> StreamFacts:
         edges_lost_share=1 - kept / used if used else 0.0,
         test_twins=int(np.isin(ours[in_part == TEST], ours[in_part == 0]).sum()),
         one_class_tasks=[str(t.index) for t in tasks if tested[t.low : t.high].sum() == 1],
+        thin_classes=thin,
+        leaves_out=max(thin_sizes, default=0) + 1,
         dropped=split.dropped,
         classes_without={
             part: [names[c] for c in np.flatnonzero(split.counts[:, p] == 0)]
@@ -176,6 +186,15 @@ def _test_nodes(s: StreamFacts, params: SplitParams) -> Iterator[Finding]:
             NOTE,
             f"{share:.1f} % of the test nodes have no edge inside their part",
             "a larger split.test keeps more edges; no edge may join two parts or two tasks",
+        )
+    if thin := s.thin_classes:
+        named = [f"{each.name!r} ({each.nodes}, {each.points:.1f} points)" for each in thin]
+        yield Finding(
+            WARN,
+            f"{_count(named, 'class has', 'classes have')} fewer than {node_sampling.FEW} test "
+            f"nodes; in brackets how many, and what each is worth of AA: {_some(named)}",
+            "join such classes to others in the source, or leave them out: set "
+            f"split.min_class_size: {s.leaves_out}",
         )
     if 100 * s.test_twins > test.nodes:
         yield Finding(

@@ -16,6 +16,7 @@ from taamctl.doctor import advice, graph_stats, task_ids
 from taamctl.doctor.advice import Estimate, StreamFacts
 from taamctl.doctor.graph_stats import GraphFacts
 from taamctl.doctor.task_ids import Routed
+from taamctl.params.eval_params import EvalParams
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import InferParams
@@ -69,7 +70,7 @@ def examine(context: Context, dataset: str) -> Report:
     except TaamctlError as error:
         findings = [Finding(STOP, error.message, error.hint)]
     else:
-        stream = advice.split_facts(split, codes)
+        stream = advice.split_facts(split, codes, context.params.section(EvalParams).averaging)
         work = workload(context)
         rates = packaged(work.threads)
         estimates = advice.estimate(stream, facts["features"], graph.num_nodes, work, rates)

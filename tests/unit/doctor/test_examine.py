@@ -67,7 +67,7 @@ def _big(labels: np.ndarray, given: Given = NOTHING) -> NodeGraph:
 def _found(graph: NodeGraph, **changes: Any) -> dict[str, advice.Finding]:
     params = dataclasses.replace(PARAMS, **changes)
     facts, codes = graph_stats.graph_facts(graph)
-    stream = advice.split_facts(make_split(graph, Facts(False, None), params), codes)
+    stream = advice.split_facts(make_split(graph, Facts(False, None), params), codes, "balanced")
     found = advice.stream_findings(graph, stream, params) + advice.graph_findings(
         facts, params, False
     )
@@ -186,7 +186,7 @@ def test_times_scales_and_twins_are_named() -> None:
 def test_estimates_grow_with_what_they_count_and_room_is_checked() -> None:
     graph = _big(np.repeat(np.arange(4), 50))
     facts, codes = graph_stats.graph_facts(graph)
-    stream = advice.split_facts(make_split(graph, Facts(False, None), PARAMS), codes)
+    stream = advice.split_facts(make_split(graph, Facts(False, None), PARAMS), codes, "balanced")
 
     def priced(work: costs.Workload) -> dict[str, advice.Estimate]:
         return {
