@@ -107,7 +107,7 @@ def _routing(
     if len(split.stream.tasks) < 2:
         return None, []
     pre, infer = context.params.section(PrecomputeParams), context.params.section(InferParams)
-    norm = released if pre.feature_norm == "as_released" else pre.feature_norm
+    norm = pre.resolved_norm(released)
     try:
         measured = task_ids.on_validation(graph.features, split, pre, norm, infer)
         routed: Routed = atomic_files.strict(measured)
