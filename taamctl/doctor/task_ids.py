@@ -51,7 +51,7 @@ def on_validation(
     routed = infer.routed(USUAL)
     first = split.orig_id[: int(split.offset[1])]
     scaled = column_sizes.resolved(norm, of_whole(raw), first)
-    train, val = (_means(raw, split, part, precompute, scaled) for part in ("train", "val"))
+    train, val = (means(raw, split, part, precompute, scaled) for part in ("train", "val"))
     queries, prototypes = task_id.profiles(val, routed), task_id.profiles(train, routed)
     decisions = task_id.decide(queries, prototypes, routed.metric)
     last = decisions.choice[-1]
@@ -76,7 +76,7 @@ class _Unwanted(ArrayBlocks):
         """Drop it."""
 
 
-def _means(
+def means(
     raw: Array | CSR, split: Split, part: str, precompute: PrecomputeParams, norm: Norm
 ) -> list[tuple[Array, Array] | None]:
     """Return hop means and LS means of a part of every task, as `precompute` stores them; None
