@@ -165,33 +165,7 @@ def _dataset(runs: Sequence[Row], by_block: bool) -> dict[str, Any]:
     comparisons = statistics.all_pairs(values, seeds_are_pairs=not by_block)
     fewest = statistics.fewest_pairs(len(comparisons))
     ordered = statistics.standings(values, comparisons)
-    methods = []
-    for s in ordered:
-        own = [run for run in runs if run["method"] == s.method]
-        against = s.against_best
-        tested = (
-            (None,) * len(TESTED)
-            if against is None
-            else (*astuple(against.difference), against.pairs, against.p, against.p_holm)
-        )
-        methods.append(
-            {
-                "dataset": own[0]["dataset"],
-                "method": s.method,
-                "profile": own[0]["profile"],
-                "scope": own[0]["scope"],
-                "pairs": len(pairs),
-                "aa": s.score.mean,
-                "aa_low": s.score.low,
-                "aa_high": s.score.high,
-                "af": _mean(list(af[s.method].values())),
-                "rank": s.rank,
-                **dict(zip(TESTED, tested, strict=True)),
-                "verdict": s.verdict,
-                "text": verdict(s, len(pairs), fewest),
-                "aa_by_scope": {k: _mean([run["aa_by_scope"][k] for run in own]) for k in SCOPES},
-            }
-        )
+    methods = [_standing(s, runs, len(pairs), fewest, list(af[s.method].values())) for s in ordered]
     out: dict[str, Any] = atomic_files.strict(
         {
             "dataset": runs[0]["dataset"],
@@ -204,6 +178,33 @@ def _dataset(runs: Sequence[Row], by_block: bool) -> dict[str, Any]:
         }
     )
     return out
+
+
+def _standing(
+    s: statistics.Standing, runs: Sequence[Row], pairs: int, fewest: int, af: Sequence[Any]
+) -> dict[str, Any]:
+    """Return one method of a data set, as the comparison holds it."""
+    own = [run for run in runs if run["method"] == s.method]
+    against = s.against_best
+    tested: tuple[Any, ...] = (None,) * len(TESTED)
+    if against is not None:
+        tested = (*astuple(against.difference), against.pairs, against.p, against.p_holm)
+    return {
+        "dataset": own[0]["dataset"],
+        "method": s.method,
+        "profile": own[0]["profile"],
+        "scope": own[0]["scope"],
+        "pairs": pairs,
+        "aa": s.score.mean,
+        "aa_low": s.score.low,
+        "aa_high": s.score.high,
+        "af": _mean(af),
+        "rank": s.rank,
+        **dict(zip(TESTED, tested, strict=True)),
+        "verdict": s.verdict,
+        "text": verdict(s, pairs, fewest),
+        "aa_by_scope": {k: _mean([run["aa_by_scope"][k] for run in own]) for k in SCOPES},
+    }
 
 
 def _unranked(
