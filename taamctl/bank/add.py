@@ -23,9 +23,10 @@ from taamctl.bank.task_groups import Group, new_groups
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
+from taamctl.core.rows import of_whole
 from taamctl.core.types import CSR, Array, Task, TaskData
-from taamctl.features import profiles
-from taamctl.features.raw_features import in_memory
+from taamctl.features import column_sizes, profiles
+from taamctl.features.raw_features import Norm, in_memory
 from taamctl.learning.contract import device as devices
 from taamctl.learning.kernels import ridge
 from taamctl.propagation.operator import Operator, build
@@ -140,14 +141,10 @@ def _add_one(
 ) -> Manifest:
     """Learn one task, write its files and commit the next generation."""
     now, number, features = before, before.generation + 1, source.graph.num_features
-    norm = now.feature_norm or (
-        source.feature_norm
-        if config.precompute.feature_norm == "as_released"
-        else config.precompute.feature_norm
-    )
+    norm = now.feature_norm or config.precompute.resolved_norm(source.feature_norm)
     made_from = {"bank": now.config, "number": number}
     if now.shared is None:
-        shared = task_file.draw_shared(config, features, source.graph.feature_names)
+        shared = _drawn(config, source, group, norm)
         file = f"shared-{number:04d}.h5"
         task_file.write_shared(folder / file, shared, {"bank": now.config})
         now = replace(
@@ -156,8 +153,8 @@ def _add_one(
     else:
         shared = task_file.read_shared(folder / now.shared[0], config)
     known = [task_file.read_task(folder / t.file) for t in now.tasks]
-    train = propagated(source, adjacency, group.train, group.y_train, config, norm)
-    val = propagated(source, adjacency, group.val, group.y_val, config, norm)
+    train = propagated(source, adjacency, group.train, group.y_train, config, shared.norm(norm))
+    val = propagated(source, adjacency, group.val, group.y_val, config, shared.norm(norm))
     task = learn(config, shared, now.bounds, group, train, device, progress)
     solved = router.solve(
         [*(t.sums for t in known), task.sums],
@@ -186,8 +183,18 @@ def _add_one(
     )
 
 
+def _drawn(config: Config, source: Source, group: Group, norm: str) -> Shared:
+    """Draw what all tasks share, from the bank's seed and its first task's training nodes."""
+    graph = source.graph
+    shared = task_file.draw_shared(config, graph.num_features, graph.feature_names)
+    sizes = column_sizes.resolved(norm, of_whole(graph.features), group.train)
+    if isinstance(sizes, str):
+        return shared
+    return replace(shared, feature_sizes=sizes)
+
+
 def propagated(
-    source: Source, adjacency: CSR, ids: Array, y: Array, config: Config, norm: str
+    source: Source, adjacency: CSR, ids: Array, y: Array, config: Config, norm: Norm
 ) -> Part:
     """Propagate features over the subgraph that some nodes induce: no other node is seen, but those
     of the context.

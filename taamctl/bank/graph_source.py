@@ -15,7 +15,7 @@ from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, NodeGraph, Outside
 from taamctl.datasets import _imported
-from taamctl.features.raw_features import normalise
+from taamctl.features.raw_features import Norm, normalise
 
 DATASETS = "taamctl.datasets"
 
@@ -210,7 +210,7 @@ def dense(x: CSR) -> Array:
     return out
 
 
-def normalised(rows: Array, norm: str) -> Array:
+def normalised(rows: Array, norm: Norm) -> Array:
     """Return dense rows normalised as the bank's are."""
     out = normalise(rows, norm)
     assert not isinstance(out, CSR)

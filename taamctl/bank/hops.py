@@ -19,6 +19,7 @@ from taamctl.bank.graph_source import Query, normalised
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import SLACK, used
 from taamctl.core.types import Array
+from taamctl.features.raw_features import Norm
 from taamctl.propagation.backends import BACKENDS, Step
 from taamctl.propagation.column_blocks import ArrayBlocks, Blocks, FileBlocks
 from taamctl.propagation.operator import Operator
@@ -42,7 +43,7 @@ class Hops:
     def __init__(
         self,
         query: Query,
-        norm: str,
+        norm: Norm,
         step: Step,
         hops: Mapping[int, Blocks],
         rows: int,
@@ -67,7 +68,7 @@ class Hops:
 
 
 def in_memory(
-    query: Query, norm: str, operator: Operator, wanted: Iterable[int], backend: str
+    query: Query, norm: Norm, operator: Operator, wanted: Iterable[int], backend: str
 ) -> Hops:
     """Propagate in memory."""
     shape = (query.num_nodes, query.num_features)
@@ -78,7 +79,7 @@ def in_memory(
 def on_disk(
     folder: Path,
     query: Query,
-    norm: str,
+    norm: Norm,
     operator: Operator,
     wanted: Iterable[int],
     backend: str,
@@ -97,7 +98,7 @@ def on_disk(
 @contextmanager
 def open_hops(
     query: Query,
-    norm: str,
+    norm: Norm,
     operator: Operator,
     wanted: Iterable[int],
     backend: str,

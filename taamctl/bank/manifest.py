@@ -56,7 +56,7 @@ class Manifest:
         config: the parameters as they were recorded, those that this taamctl does not know too;
             `bank.config.from_plain` makes a configuration of them.
         num_features: F; None before the first task.
-        feature_norm: `none` or `row`, fixed by the first task.
+        feature_norm: `none`, `row` or `column`, fixed by the first task.
         shared: (file, sha256) of what all tasks share. router: the same of the solved router of
             just these tasks.
         tasks: in the order in which they were learned.

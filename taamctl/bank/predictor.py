@@ -149,7 +149,7 @@ class Predictor:
         assert manifest.feature_norm is not None
         with open_hops(
             query,
-            manifest.feature_norm,
+            self._shared.norm(manifest.feature_norm),
             operator,
             self._hops_wanted(),
             config.precompute.backend,

@@ -12,8 +12,11 @@ import torch
 
 from taamctl.bank.config import Config
 from taamctl.bank.router import Router, owners
+from taamctl.core.errors import TaamctlError
 from taamctl.core.seeding import torch_generator
 from taamctl.core.types import Array, QueryGraph
+from taamctl.features import column_sizes
+from taamctl.features.raw_features import Norm
 from taamctl.learning.contract.method import Method
 from taamctl.learning.kernels import ridge
 from taamctl.store import artefact_writer, artefacts
@@ -33,12 +36,25 @@ class Shared:
         lift: what makes node profiles. probe: [64, F] random rows.
         feature_names: F names; empty where the first graph had none, or the bank is from before
             they were kept.
+        feature_sizes: [F] float32, what every feature is divided by; None where none is.
     """
 
     method: State
     lift: ridge.Lift
     probe: torch.Tensor
     feature_names: tuple[str, ...] = ()
+    feature_sizes: Array | None = None
+
+    def norm(self, name: str) -> Norm:
+        """Return how features are normalised, by the manifest's name of it."""
+        if name != column_sizes.COLUMN:
+            return name
+        if self.feature_sizes is None:
+            raise TaamctlError(
+                "the bank's shared file lacks the sizes that features are divided by",
+                "taamctl bank verify says what is wrong with a bank",
+            )
+        return self.feature_sizes
 
 
 @dataclass(frozen=True)
@@ -78,6 +94,8 @@ def write_shared(path: Path, shared: Shared, params: Mapping[str, object]) -> No
         writer.put("probe", shared.probe.numpy())
         if shared.feature_names:
             writer.put("features/name", shared.feature_names)
+        if shared.feature_sizes is not None:
+            writer.put("features/size", shared.feature_sizes)
         for name, array in shared.method.items():
             writer.put(f"method/{name}", array)
 
@@ -91,7 +109,8 @@ def read_shared(path: Path, config: Config) -> Shared:
         projects = config.bank.router.profile_width(probe.shape[1]) < probe.shape[1]
         lift = ridge.Lift(torch.from_numpy(file.read("lift")), projects)
         names = tuple(file.read("features/name").tolist()) if file.has("features/name") else ()
-        return Shared(_folder(file, "method"), lift, probe, names)
+        sizes = file.read("features/size") if file.has("features/size") else None
+        return Shared(_folder(file, "method"), lift, probe, names, sizes)
 
 
 def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> None:

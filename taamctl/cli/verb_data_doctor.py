@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
+from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import AsJson, DatasetName, Grid, RawSettings, Writing
 
 
-def command(*, name: DatasetName, settings: RawSettings, as_json: AsJson = False) -> None:
+def command(
+    *,
+    name: DatasetName,
+    settings: RawSettings,
+    quick: Annotated[
+        bool, Option("--quick", help="Name what may help, and do not try it on validation nodes.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Say what a graph is like, what a split makes of it, what a run needs, and what to change.
 
-    Exit code 1 where a run would stop.
+    What may help is tried first: its gain on validation nodes stands beside it. Exit code 1 where a
+    run would stop.
     """
     from taamctl.doctor import examine
 
-    report = examine.examine(make_context(Grid([name]), settings, Writing()), name)
+    report = examine.examine(make_context(Grid([name]), settings, Writing()), name, quick=quick)
     if as_json:
         typer.echo(json.dumps(report, indent=1, allow_nan=False, default=asdict))
     else:

@@ -19,8 +19,20 @@ if TYPE_CHECKING:
 
 PRINTED = (
     *("dataset", "method", "seed", "profile", "scope", "averaging", "unit", "protocol", "split"),
-    *("aa", "af", "bwt", "task_id_accuracy", "task_id", "matrix", "aa_by_scope", "af_by_scope"),
-    *("parameters", "flags", "one_class_tasks", "doubts", "sha256"),
+    *(
+        "aa",
+        "aa_low",
+        "aa_high",
+        "aa_defined",
+        "af",
+        "bwt",
+        "task_id_accuracy",
+        "task_id",
+        "matrix",
+        "aa_by_scope",
+        "af_by_scope",
+    ),
+    *("parameters", "flags", "one_class_tasks", "thin_classes", "doubts", "sha256"),
 )
 
 

@@ -24,7 +24,7 @@ from taamctl.core.rows import FeatureRows
 from taamctl.core.types import CSR, Array
 from taamctl.features import group_features
 from taamctl.features.feature_source import places, rows_of
-from taamctl.features.raw_features import normalise
+from taamctl.features.raw_features import Norm, normalise
 from taamctl.features.split_parts import Parts
 from taamctl.graph.canonical import FeatureHash, to_scipy
 from taamctl.params.precompute_params import PrecomputeParams
@@ -71,13 +71,13 @@ class Columns(NamedTuple):
 
 
 def propagate(
-    source: Source, params: PrecomputeParams, norm: str, low: int, high: int, folder: Path
+    source: Source, params: PrecomputeParams, norm: Norm, low: int, high: int, folder: Path
 ) -> Columns:
     """Propagate columns [low, high) of all groups into a file in `folder`; its name is new, as a
     unit may be done twice at once.
 
     Args:
-        norm: `none` or `row`.
+        norm: `none`, `row`, or the sizes of the features.
         folder: is there for as long as the file is wanted.
     """
     clock = provenance.Clock()
@@ -136,7 +136,7 @@ def _wanted(file: Path) -> Iterator[BinaryIO]:
             file.unlink(missing_ok=True)
 
 
-def _read(raw: FeatureRows, orig_id: Array, norm: str, low: int, high: int) -> tuple[str, Array]:
+def _read(raw: FeatureRows, orig_id: Array, norm: Norm, low: int, high: int) -> tuple[str, Array]:
     """Return the hash of all raw features, and columns [low, high) of the normalised ones of
     every grouped row, [N, B] float32.
     """

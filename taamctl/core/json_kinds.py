@@ -89,13 +89,18 @@ def _first_evaluation(record: Record) -> Record:
     return _first({**record, "routed": routed, "parts": parts})
 
 
+def _second(record: Record) -> Record:
+    """Turn version 1 into 2, which says more: what it lacks is not known of the earlier file."""
+    return {**record, "schema_version": 2}
+
+
 def _bank_named(record: Record) -> Record:
     """Turn format 1 of a bank's manifest into 2, which states its kind."""
     return {**record, "kind": "taamctl.bank", "format": 2}
 
 
 EVALUATION = JsonKind(
-    Versions("taamctl.evaluation", 1, {0: _first_evaluation}),
+    Versions("taamctl.evaluation", 2, {0: _first_evaluation, 1: _second}),
     "outputs/eval/<dataset>/<method>/seed-<n>/eval.json",
     "everything measured of one run",
     "make it again with: taamctl eval --force",
@@ -113,7 +118,7 @@ LENS = JsonKind(
     "make it again with: taamctl eval --lens --force",
 )
 REPORT = JsonKind(
-    Versions("taamctl.report", 1, {0: _first}),
+    Versions("taamctl.report", 2, {0: _first, 1: _second}),
     "outputs/report/report.json",
     "the rows of a report",
     "make it again with: taamctl report --force",

@@ -11,10 +11,10 @@ import numpy as np
 
 from taamctl.core.types import PARTS, Array, NodeGraph
 from taamctl.core.units import MIB
-from taamctl.doctor.graph_stats import FeatureFacts, GraphFacts
+from taamctl.doctor.graph_stats import Alike, FeatureFacts
 from taamctl.doctor.task_ids import Routed
-from taamctl.evaluation import routing
-from taamctl.graph import telling_features
+from taamctl.evaluation import node_sampling, routing
+from taamctl.evaluation.node_sampling import ThinClass
 from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs
 from taamctl.planning.costs import Rates, Workload
@@ -51,8 +51,12 @@ class StreamFacts:
     """The stream that a split makes, and what the parts lose by being apart.
 
     Attributes:
-        test_twins: test nodes with the features of a training node.
+        test_twins: test nodes with the features of a training node, and some.
+        test_copies: those of them with its neighbours too.
+        distinct: different rows of features, those without any left out.
         one_class_tasks: tasks whose test nodes are of one class.
+        thin_classes: those of few test nodes. leaves_out: the split.min_class_size that leaves all
+            of them out; 0 where hardly a class would remain.
         classes_without: part -> classes that have no node in it.
     """
 
@@ -62,7 +66,11 @@ class StreamFacts:
     edges_kept: int
     edges_lost_share: float
     test_twins: int
+    test_copies: int
+    distinct: int
     one_class_tasks: list[str]
+    thin_classes: list[ThinClass]
+    leaves_out: int
     dropped: tuple[Dropped, ...]
     classes_without: dict[str, list[str]]
     stated: dict[str, object]
@@ -80,18 +88,24 @@ class Estimate:
     times: int
 
 
-def split_facts(split: Split, codes: Array) -> StreamFacts:
+def split_facts(split: Split, alike: Alike, averaging: str) -> StreamFacts:
     """Return what a split is like.
 
     Args:
-        codes: equal for nodes with equal features.
+        alike: which nodes are. averaging: of AA, `balanced` or `micro`.
     """
     names, tasks = split.stream.class_names, split.stream.tasks
     table = split.table.reshape(len(tasks), len(PARTS), -1)  # nodes, edges, -, isolated
     kept, used = int(table[:, :, 1].sum()), split.edges_before[1]
     in_part = np.repeat(np.arange(len(split.offset) - 1) % len(PARTS), np.diff(split.offset))
-    ours = codes[split.orig_id]
+    trained, asked = (split.orig_id[in_part == part] for part in (0, TEST))
     tested = split.counts[:, TEST] > 0
+    bounds = np.array([(t.low, t.high) for t in tasks])
+    thin = node_sampling.thin_classes(split.counts[:, TEST], bounds, averaging, list(names))
+    sizes = split.counts.sum(1)
+    leaves_out = 1 + max((int(sizes[names.index(each.name)]) for each in thin), default=0)
+    if np.count_nonzero(sizes >= leaves_out) < 2:
+        leaves_out = 0
     sums = table[:, :, [0, 1, 3]].sum(0).tolist()
     return StreamFacts(
         tasks=[
@@ -102,8 +116,12 @@ def split_facts(split: Split, codes: Array) -> StreamFacts:
         edges_used=used,
         edges_kept=kept,
         edges_lost_share=1 - kept / used if used else 0.0,
-        test_twins=int(np.isin(ours[in_part == TEST], ours[in_part == 0]).sum()),
+        test_twins=_shared(alike.features, trained, asked),
+        test_copies=_shared(alike.whole, trained, asked),
+        distinct=alike.distinct,
         one_class_tasks=[str(t.index) for t in tasks if tested[t.low : t.high].sum() == 1],
+        thin_classes=thin,
+        leaves_out=leaves_out,
         dropped=split.dropped,
         classes_without={
             part: [names[c] for c in np.flatnonzero(split.counts[:, p] == 0)]
@@ -112,6 +130,12 @@ def split_facts(split: Split, codes: Array) -> StreamFacts:
         stated=split.stated,
         unlabelled=split.unlabelled,
     )
+
+
+def _shared(codes: Array, trained: Array, asked: Array) -> int:
+    """Count the nodes asked about whose code a training node has; -1 is no code."""
+    own = codes[asked]
+    return int(np.isin(own[own >= 0], codes[trained]).sum())
 
 
 def _classes(s: StreamFacts, params: SplitParams) -> Iterator[Finding]:
@@ -177,12 +201,29 @@ def _test_nodes(s: StreamFacts, params: SplitParams) -> Iterator[Finding]:
             f"{share:.1f} % of the test nodes have no edge inside their part",
             "a larger split.test keeps more edges; no edge may join two parts or two tasks",
         )
-    if 100 * s.test_twins > test.nodes:
+    if thin := s.thin_classes:
+        named = [f"{each.name!r} ({each.nodes}, {each.points:.1f} points)" for each in thin]
+        mend = "join such classes to others in the source"
+        if s.leaves_out:
+            mend += f", or leave them out: set split.min_class_size: {s.leaves_out}"
         yield Finding(
             WARN,
-            f"{s.test_twins:,} of {test.nodes:,} test nodes have the features of a training node, "
-            "so they measure memory too",
+            f"{_count(named, 'class has', 'classes have')} fewer than {node_sampling.FEW} test "
+            f"nodes; in brackets how many, and what each is worth of AA: {_some(named)}",
+            mend,
+        )
+    if 100 * s.test_copies > test.nodes:
+        yield Finding(
+            WARN,
+            f"{s.test_copies:,} of {test.nodes:,} test nodes have the features and the neighbours "
+            "of a training node, so they measure memory too",
             "drop duplicate nodes in the source",
+        )
+    elif 100 * s.test_twins > test.nodes:
+        yield Finding(
+            NOTE,
+            f"{s.test_twins:,} of {test.nodes:,} test nodes have the features of a training node "
+            f"and other neighbours: {s.distinct:,} different rows of features are all there are",
         )
 
 
@@ -218,60 +259,6 @@ def routing_findings(routed: Routed) -> list[Finding]:
         "analytic"
     )
     return [Finding(WARN, doubt, mend) for doubt in doubts]
-
-
-def _edges(facts: GraphFacts, joined: bool) -> Iterator[Finding]:
-    edges = facts["edges"]
-    if joined and edges["one_way_share"] > 0.01:
-        yield Finding(
-            NOTE,
-            f"{100 * edges['one_way_share']:.1f} % of the edges have no reverse; all are used "
-            f"both ways: {edges['stored']:,} become {edges['symmetrised']:,}",
-            "set split.symmetrize: never to keep their direction",
-        )
-    if not edges["stored"]:
-        what = "there is no edge: every node has its own features only"
-        yield Finding(WARN, what, "check the edge list")
-
-
-def _features(facts: GraphFacts, joined: bool) -> Iterator[Finding]:
-    x = facts["features"]
-    if x["empty_rows"]:
-        yield Finding(NOTE, f"{x['empty_rows']:,} nodes have no feature other than 0")
-    if x["empty_columns"]:
-        what = f"{x['empty_columns']:,} of {x['count']:,} features are 0 for every node"
-        yield Finding(NOTE, what, "drop them in the source")
-    if max(abs(x["low"]), abs(x["high"])) > 100:
-        norm = x["low"] >= 0 and x["count"] > 1
-        yield Finding(
-            WARN,
-            f"features run from {x['low']:.4g} to {x['high']:.4g}: training steps are made for "
-            "values near 1",
-            f"scale them in the source{' or set precompute.feature_norm: row' if norm else ''}",
-        )
-
-
-def _neighbours(facts: GraphFacts, joined: bool) -> Iterator[Finding]:
-    twins = facts["features"]["duplicates_of_two_classes"]
-    if twins:
-        yield Finding(NOTE, f"{twins:,} nodes have the features of a node of another class")
-    adjusted = facts["homophily"]["adjusted"]
-    if adjusted is not None and adjusted < 0.1:
-        yield Finding(
-            NOTE,
-            f"neighbours say little about a node's class (adjusted homophily {adjusted:.2f})",
-            "compare with precompute.hops: 0, which uses no edges",
-        )
-
-
-def graph_findings(facts: GraphFacts, params: SplitParams, directed: bool) -> list[Finding]:
-    """Return what there is to say about edges and features.
-
-    Args:
-        directed: the edges are used as directed where `symmetrize` is `as_released`.
-    """
-    joined = params.symmetrize == "always" or (params.symmetrize == "as_released" and not directed)
-    return [f for find in (_edges, _features, _neighbours) for f in find(facts, joined)]
 
 
 def estimate(
@@ -329,19 +316,6 @@ def room_findings(estimates: list[Estimate], memory: int, disk: int) -> list[Fin
         )
         out.append(Finding(STOP, what, mend))
     return out
-
-
-def telling_findings(graph: NodeGraph) -> list[Finding]:
-    """Return the features that tell the class, or are none."""
-    names = graph.feature_names
-    return [
-        Finding(
-            NOTE if found.kind == "constant" else WARN,
-            telling_features.sentence(found, names),
-            telling_features.mend(found, names),
-        )
-        for found in telling_features.telling(graph)
-    ]
 
 
 def _count(names: list[str], one: str, many: str) -> str:

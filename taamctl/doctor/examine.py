@@ -12,10 +12,12 @@ from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.core.units import MIB
-from taamctl.doctor import advice, graph_stats, task_ids
+from taamctl.doctor import advice, graph_advice, graph_stats, task_ids, tried_advice
 from taamctl.doctor.advice import Estimate, StreamFacts
 from taamctl.doctor.graph_stats import GraphFacts
 from taamctl.doctor.task_ids import Routed
+from taamctl.doctor.trial import Bench
+from taamctl.params.eval_params import EvalParams
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import InferParams
@@ -48,8 +50,11 @@ class Report(Origin, GraphFacts):
 
 
 @subnormals.flushed()  # as split
-def examine(context: Context, dataset: str) -> Report:
+def examine(context: Context, dataset: str, *, quick: bool = False) -> Report:
     """Return everything that `taamctl data doctor` reports of one data set.
+
+    Args:
+        quick: what may help is named and not tried.
 
     Raises:
         TaamctlError: the graph cannot be loaded.
@@ -59,17 +64,18 @@ def examine(context: Context, dataset: str) -> Report:
     own = context.params.plugin("datasets", dataset, meta.params)
     graph = source.load(context.data_root, own)
     params = context.params.section(SplitParams)
-    facts, codes = graph_stats.graph_facts(graph)
+    facts, alike = graph_stats.graph_facts(graph)
     there = machine(context.layout.root)
     stream: StreamFacts | None = None
     routed: Routed | None = None
     estimates: list[Estimate] = []
+    bench: Bench | None = None
     try:
         split = make_split(graph, Facts(meta.directed, meta.unlabelled_as), params)
     except TaamctlError as error:
         findings = [Finding(STOP, error.message, error.hint)]
     else:
-        stream = advice.split_facts(split, codes)
+        stream = advice.split_facts(split, alike, context.params.section(EvalParams).averaging)
         work = workload(context)
         rates = packaged(work.threads)
         estimates = advice.estimate(stream, facts["features"], graph.num_nodes, work, rates)
@@ -77,8 +83,13 @@ def examine(context: Context, dataset: str) -> Report:
         findings += advice.stream_findings(graph, stream, params)
         routed, more = _routing(context, graph, split, meta.feature_norm, findings)
         findings += more
-    findings += advice.graph_findings(facts, params, meta.directed)
-    findings += advice.telling_findings(graph)
+        bench = Bench(graph, split, context.params, meta.feature_norm, meta.directed)
+    findings += graph_advice.graph_findings(facts, params, meta.directed)
+    findings += graph_advice.feature_findings(graph, facts)
+    if quick or bench is None:
+        findings = tried_advice.untried(findings)
+    else:
+        findings = tried_advice.measured(findings, bench)
     findings.sort(key=lambda finding: LEVELS.index(finding.level))
     return {
         "dataset": dataset,
@@ -106,7 +117,7 @@ def _routing(
     if len(split.stream.tasks) < 2:
         return None, []
     pre, infer = context.params.section(PrecomputeParams), context.params.section(InferParams)
-    norm = released if pre.feature_norm == "as_released" else pre.feature_norm
+    norm = pre.resolved_norm(released)
     try:
         measured = task_ids.on_validation(graph.features, split, pre, norm, infer)
         routed: Routed = atomic_files.strict(measured)

@@ -4,6 +4,7 @@ they go together. Pure functions.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
@@ -11,13 +12,34 @@ import pandas as pd
 
 from taamctl.core.row_codes import row_codes
 from taamctl.core.types import CSR, Array, NodeGraph
+from taamctl.graph import feature_sizes
 from taamctl.graph.canonical import symmetrise
 
 STATED = ("arrival", "part", "time", "node_id")  # of what a graph may state itself
 
 
+@dataclass(frozen=True)
+class Alike:
+    """Which nodes are alike, [N] int64 codes; -1 for a node without any feature.
+
+    Attributes:
+        features: equal for nodes with equal features.
+        whole: equal for those with equal neighbours too. A node without a neighbour has none where
+            features are coarse: then many nodes share them.
+        distinct: how many different features there are.
+    """
+
+    features: Array
+    whole: Array
+    distinct: int
+
+
 class FeatureFacts(TypedDict):
-    """Size, range and duplicates; `empty` columns and rows are 0 throughout."""
+    """Size, range and duplicates; `empty` columns and rows are 0 throughout.
+
+    Keys: distinct_rows (different rows that are not empty); outlying_columns (those of a size
+    a hundredfold apart from the rest).
+    """
 
     count: int
     kind: str
@@ -29,6 +51,8 @@ class FeatureFacts(TypedDict):
     empty_rows: int
     duplicate_nodes: int
     duplicates_of_two_classes: int
+    distinct_rows: int
+    outlying_columns: int
 
 
 class LabelFacts(TypedDict):
@@ -92,6 +116,7 @@ def feature_facts(x: Array | CSR, codes: Array, labels: Array) -> FeatureFacts:
     if sparse or not ends:
         ends.append(0.0)  # what is not stored
     nodes = pd.DataFrame({"code": codes, "label": labels})
+    apart = feature_sizes.outlying(x)
     twin = nodes["code"].duplicated(keep=False) & ~zero
     known = nodes[twin & (labels >= 0)]
     return {
@@ -107,6 +132,8 @@ def feature_facts(x: Array | CSR, codes: Array, labels: Array) -> FeatureFacts:
         "duplicates_of_two_classes": int(
             (known.groupby("code")["label"].transform("nunique") > 1).sum()
         ),
+        "distinct_rows": int(nodes["code"][~zero].nunique()),
+        "outlying_columns": len(apart.columns) if apart is not None else 0,
     }
 
 
@@ -132,8 +159,27 @@ def homophily(both: CSR, labels: Array, classes: int) -> dict[str, float | None]
     return {"edges": len(mine), "edge": inside, "adjusted": adjusted}
 
 
-def graph_facts(graph: NodeGraph) -> tuple[GraphFacts, Array]:
-    """Return all facts of a graph, and the codes of its features."""
+def alike(codes: Array, both: CSR, x: Array | CSR) -> Alike:
+    """Return which nodes are alike.
+
+    Args:
+        codes: as `row_codes` gives them of the features `x`. both: the symmetrised adjacency.
+    """
+    empty = np.diff(x.indptr) == 0 if isinstance(x, CSR) else ~x.any(axis=1)
+    features = pd.factorize(codes)[0]
+    features[empty] = -1
+    distinct = len(np.unique(features[~empty]))
+    near = pd.factorize(row_codes(both))[0]
+    pairs = np.stack([features, near], axis=1)
+    whole = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    alone = np.diff(both.indptr) == 0
+    coarse = 2 * distinct < np.count_nonzero(~empty)
+    whole[empty | (alone & coarse)] = -1
+    return Alike(features, whole, distinct)
+
+
+def graph_facts(graph: NodeGraph) -> tuple[GraphFacts, Alike]:
+    """Return all facts of a graph, and which of its nodes are alike."""
     both = symmetrise(graph.adjacency)
     codes = row_codes(graph.features)
     classes = len(graph.class_names)
@@ -150,7 +196,7 @@ def graph_facts(graph: NodeGraph) -> tuple[GraphFacts, Array]:
         "homophily": homophily(both, graph.labels, classes),
         "states": [name for name in STATED if getattr(graph.given, name) is not None],
         "notes": list(graph.notes),
-    }, codes
+    }, alike(codes, both, graph.features)
 
 
 def _rows(adjacency: CSR) -> Array:

@@ -10,10 +10,12 @@ from typing import TypedDict
 import numpy as np
 
 from taamctl.core import subnormals
+from taamctl.core.rows import of_whole
 from taamctl.core.types import CSR, PARTS, Array
 from taamctl.evaluation import routing
+from taamctl.features import column_sizes
 from taamctl.features.group_features import compute as propagate
-from taamctl.features.raw_features import in_memory
+from taamctl.features.raw_features import Norm, in_memory
 from taamctl.features.split_parts import Parts
 from taamctl.learning.routing import task_id
 from taamctl.params.precompute_params import PrecomputeParams
@@ -47,7 +49,9 @@ def on_validation(
         raw: [N, F] features of all nodes. norm: the resolved feature normalisation.
     """
     routed = infer.routed(USUAL)
-    train, val = (_means(raw, split, part, precompute, norm) for part in ("train", "val"))
+    first = split.orig_id[: int(split.offset[1])]
+    scaled = column_sizes.resolved(norm, of_whole(raw), first)
+    train, val = (means(raw, split, part, precompute, scaled) for part in ("train", "val"))
     queries, prototypes = task_id.profiles(val, routed), task_id.profiles(train, routed)
     decisions = task_id.decide(queries, prototypes, routed.metric)
     last = decisions.choice[-1]
@@ -72,8 +76,8 @@ class _Unwanted(ArrayBlocks):
         """Drop it."""
 
 
-def _means(
-    raw: Array | CSR, split: Split, part: str, precompute: PrecomputeParams, norm: str
+def means(
+    raw: Array | CSR, split: Split, part: str, precompute: PrecomputeParams, norm: Norm
 ) -> list[tuple[Array, Array] | None]:
     """Return hop means and LS means of a part of every task, as `precompute` stores them; None
     for a part without a node.

@@ -11,6 +11,7 @@ import msgspec
 
 from taamctl.core.json_kinds import EVALUATION, METRICS
 from taamctl.core.types import Array
+from taamctl.evaluation.node_sampling import ThinClass
 
 KIND = EVALUATION.versions.kind
 VERSION = EVALUATION.versions.present
@@ -38,6 +39,10 @@ class ScopeSummary:
 
     matrix: list[list[Number]] = described("[T, T] accuracy on task j after stage t")
     aa: Number = described("average accuracy after the last stage")
+    aa_low: Number = described(
+        "lower end of the 95 % interval of `aa` that the nodes of the part leave open", default=None
+    )
+    aa_high: Number = described("its upper end", default=None)
     aa_curve: list[Number] = described("[T] average accuracy after every stage")
     bwt: Number = described("backward transfer; negative where a method forgets")
     af: Number = described("average forgetting, -BWT")
@@ -68,6 +73,7 @@ class PartSummary:
     """One part of the nodes, `val` or `test`."""
 
     nodes: int = described("nodes of the part", default=0)
+    class_nodes: list[int] = described("[C] nodes of every class", default_factory=list)
     scopes: dict[str, dict[str, ScopeSummary]] = described("by logit scope and averaging")
     legacy_af: dict[str, Number] = described(
         "AF with the final model in place of every stage's, by averaging"
@@ -112,6 +118,11 @@ class Evaluation:
     flags: list[str] = described("classes left out, in words")
     one_class_tasks: list[int] = described(
         "tasks, from 0, with test nodes of one class only", default_factory=list
+    )
+    thin_classes: list[ThinClass] = described(
+        "classes with fewer than ten test nodes: `name`, `nodes`, and `points`, the per cent of AA "
+        "that one node is worth",
+        default_factory=list,
     )
     parameters: Cost = described("cost")
     parts: dict[str, PartSummary] = described("by part: `test` and `val`")

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from taamctl.core.types import SCOPES, Array
-from taamctl.evaluation import cost, matrix, routing
+from taamctl.evaluation import cost, matrix, node_sampling, routing
 from taamctl.evaluation.record import (
     Cost,
     Evaluation,
@@ -118,6 +118,9 @@ def evaluate(dataset: str, method: str, seed: int, averaging: str, inputs: Input
         bounds=bounds.tolist(),
         flags=flags(y, bounds, inputs.classes, account.dropped),
         one_class_tasks=one_class_tasks(y, bounds),
+        thin_classes=node_sampling.thin_classes(
+            np.bincount(y, minlength=int(bounds[-1][1])), bounds, averaging, inputs.classes
+        ),
         parameters=costs(facts, len(bounds)),
         parts={
             part: part_summary(arrays, bounds, facts.task_id, facts.routed[1])
@@ -133,9 +136,12 @@ def scope_summary(
     out = {}
     for averaging in AVERAGINGS:
         m = matrix.accuracy_matrix(y, task, predicted, bounds, averaging)
+        low, high = node_sampling.aa_interval(y, predicted[-1], bounds, averaging)
         out[averaging] = ScopeSummary(
             matrix=[numbers(row) for row in m],
             aa=number(matrix.average_accuracy(m)),
+            aa_low=number(low),
+            aa_high=number(high),
             aa_curve=numbers(matrix.accuracy_curve(m)),
             bwt=number(matrix.backward_transfer(m)),
             af=number(matrix.average_forgetting(m)),
@@ -154,14 +160,21 @@ def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str, metric: 
     """
     y = arrays["y"]
     task = arrays["task"]
-    legacy = scope_summary(y, task, arrays["legacy"], bounds)
+    legacy = {
+        averaging: matrix.accuracy_matrix(y, task, arrays["legacy"], bounds, averaging)
+        for averaging in AVERAGINGS
+    }
     accuracy = numbers(matrix.task_id_accuracy(arrays["decision"]))
     margins = arrays["margin"][-1]
     margins = margins[~np.isnan(margins)]
     return PartSummary(
         nodes=len(y),
+        class_nodes=np.bincount(y, minlength=int(bounds[-1][1])).tolist(),
         scopes={scope: scope_summary(y, task, arrays[scope], bounds) for scope in SCOPES},
-        legacy_af={averaging: found.af for averaging, found in legacy.items()},
+        legacy_af={
+            averaging: number(matrix.average_forgetting(found))
+            for averaging, found in legacy.items()
+        },
         class_recall={
             scope: numbers(matrix.class_recall(y, arrays[scope][-1], int(bounds[-1][1])))
             for scope in SCOPES

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -18,8 +18,9 @@ from taamctl.core.progress import Progress
 from taamctl.core.rows import FeatureRows
 from taamctl.core.slices import Slices
 from taamctl.core.types import PARTS, Array
-from taamctl.features import group_features, memory_limit
+from taamctl.features import column_sizes, group_features, memory_limit
 from taamctl.features.feature_source import GroupFeatures, opened
+from taamctl.features.raw_features import Norm
 from taamctl.features.split_parts import Parts
 from taamctl.params.precompute_params import PrecomputeParams
 
@@ -40,14 +41,18 @@ class Writes(Protocol):
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be done: features, split, parameters, the resolved normalisation, and the bytes
-    that the process may have.
+    """What is to be done.
+
+    Attributes:
+        raw, parts, params: features, split, parameters.
+        norm: the resolved normalisation: its name, or the sizes of the features once known.
+        limit: bytes that the process may have.
     """
 
     raw: FeatureRows
     parts: Parts
     params: PrecomputeParams
-    norm: str
+    norm: Norm
     limit: int | None = None
 
 
@@ -72,6 +77,10 @@ def write(writer: Writes, work: Work, begun: Begun, folder: Path, progress: Prog
     parts = work.parts
     for path, array in parts.passed.items():
         writer.put(path, array)
+    norm = column_sizes.resolved(work.norm, work.raw, parts.first_train, writer.tick)
+    if not isinstance(norm, str):
+        writer.put("features/size", norm)
+        work = replace(work, norm=norm)
     with begun(work, folder, progress, writer.tick) as (sha256, made):
         if sha256 != parts.features_sha256:
             raise TaamctlError(

@@ -20,7 +20,7 @@ from taamctl.core.memory import mib, used
 from taamctl.core.progress import Progress
 from taamctl.core.rows import HINT, FeatureRows, of_whole
 from taamctl.core.types import CSR, Array
-from taamctl.features.raw_features import empty_like, in_memory, normalise
+from taamctl.features.raw_features import Norm, empty_like, in_memory, normalise
 from taamctl.features.split_parts import Parts
 from taamctl.graph.canonical import FeatureHash
 from taamctl.propagation.column_blocks import Blocks, FileBlocks, dense_rows
@@ -72,7 +72,7 @@ class InMemory:
         self,
         raw: FeatureRows,
         parts: Parts,
-        norm: str,
+        norm: Norm,
         stored: int | None,
         progress: Progress,
         tick: Tick,
@@ -105,7 +105,7 @@ class OnDisk:
         file: int,
         raw: FeatureRows,
         parts: Parts,
-        norm: str,
+        norm: Norm,
         width: int,
         progress: Progress,
         tick: Tick,
@@ -157,7 +157,7 @@ def places(num_nodes: int, orig_id: Array) -> Array:
 def opened(
     raw: FeatureRows,
     parts: Parts,
-    norm: str,
+    norm: Norm,
     width: int | None,
     folder: Path,
     progress: Progress,
@@ -168,7 +168,7 @@ def opened(
 
     Args:
         raw: the features of all nodes; one pass is made over them.
-        norm: `none` or `row`.
+        norm: `none`, `row`, or the sizes of the features.
         width: columns at once, the features being in a nameless file in `folder`; None: they are in
             memory.
         tick: called again and again; may raise to stop.

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taamctl.core.rows import of_whole
 from taamctl.core.slices import Slices
 from taamctl.core.types import CSR, Array
-from taamctl.features import profiles
-from taamctl.features.raw_features import empty_like, in_memory
+from taamctl.features import column_sizes, profiles
+from taamctl.features.raw_features import Norm, empty_like, in_memory
 from taamctl.features.split_parts import Parts
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import BACKENDS
@@ -101,7 +102,12 @@ def compute(
 
 
 def compute_all(
-    raw: Array | CSR, orig_id: Array, offset: Array, edges: CSR, params: PrecomputeParams, norm: str
+    raw: Array | CSR,
+    orig_id: Array,
+    offset: Array,
+    edges: CSR,
+    params: PrecomputeParams,
+    norm: Norm,
 ) -> list[Group]:
     """Propagate the features of every group in memory, in the order of their rows.
 
@@ -110,9 +116,10 @@ def compute_all(
         orig_id: [N] the node of every grouped row.
         offset: [G + 1] group boundaries.
         edges: [N, N] binary, block-diagonal.
-        norm: `none` or `row`, with `as_released` already resolved.
+        norm: `none`, `row`, `column` or the features' sizes, with `as_released` already resolved.
     """
     parts = Parts.of(orig_id, offset, edges)
+    norm = column_sizes.resolved(norm, of_whole(raw), parts.first_train)
     groups = []
     for g, (low, high) in enumerate(parts.bounds):
         x = in_memory(raw, orig_id[low:high], norm)

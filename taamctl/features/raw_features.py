@@ -12,11 +12,15 @@ from taamctl.propagation.column_blocks import ArrayBlocks
 from taamctl.propagation.operator import RANGE
 from taamctl.propagation.powers import BLOCK
 
+Norm = str | Array  # `none`, `row`, or [F] float32 sizes of the features
 
-def normalise(features: Array | CSR, how: str) -> Array | CSR:
-    """Return features divided by their row sums (`row`) or as they are (`none`); an all-zero row
-    stays zero.
+
+def normalise(features: Array | CSR, how: Norm) -> Array | CSR:
+    """Return features divided by their row sums (`row`), by the sizes given, or as they are
+    (`none`); an all-zero row stays zero.
     """
+    if not isinstance(how, str):
+        return _divided(features, how)
     if how == "none":
         return features
     if isinstance(features, CSR):
@@ -28,6 +32,16 @@ def normalise(features: Array | CSR, how: str) -> Array | CSR:
         exact = features[low : low + step].astype(np.float64)
         out[low : low + step] = _divide(exact, exact.sum(axis=1)[:, None])
     return out
+
+
+def _divided(features: Array | CSR, sizes: Array) -> Array | CSR:
+    """Return every feature divided by its size: exact, as sizes are powers of two."""
+    if not isinstance(features, CSR):
+        return features / sizes
+    data = 1 / sizes[features.indices]
+    if features.data is not None:
+        data = features.data * data
+    return CSR(features.indptr, features.indices, data, features.shape)
 
 
 def _shares(features: CSR) -> Array:
@@ -64,7 +78,7 @@ def take_rows(features: Array | CSR, rows: Array) -> Array | CSR:
     )
 
 
-def in_memory(raw: Array | CSR, nodes: Array, norm: str) -> ArrayBlocks:
+def in_memory(raw: Array | CSR, nodes: Array, norm: Norm) -> ArrayBlocks:
     """Return the normalised features of some nodes."""
     return ArrayBlocks(normalise(take_rows(raw, nodes), norm), BLOCK)
 

@@ -89,6 +89,11 @@ class Parts:
         """Return the rows [low, high) of every group."""
         return list(pairwise(self.offset.tolist()))
 
+    @property
+    def first_train(self) -> Array:
+        """Return the training nodes of the first task."""
+        return self.orig_id[: int(self.offset[1])]
+
     def edges(self, low: int, high: int) -> CSR:
         """Return the edges of the group with rows [low, high), numbered from 0."""
         a, b = int(self.indptr[low]), int(self.indptr[high])

@@ -14,7 +14,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
-from taamctl.graph import telling_features
+from taamctl.graph import feature_sizes, telling_features
 from taamctl.importing import (
     command_line,
     context_edges,
@@ -172,14 +172,18 @@ def _source(
 
 
 def warnings(graph: NodeGraph) -> list[str]:
-    """Return what to say of features that tell the class, or are none; they are taken all the
-    same, and `taamctl data doctor` says so again.
+    """Return what to say of features that tell the class, or are none, or outweigh the others; they
+    are taken all the same, and `taamctl data doctor` says so again.
     """
     names = graph.feature_names
-    return [
+    out = [
         f"warning: {telling_features.sentence(found, names)}; {telling_features.mend(found, names)}"
         for found in telling_features.telling(graph)
     ]
+    apart = feature_sizes.outlying(graph.features)
+    if apart is not None:
+        out.append(f"warning: {feature_sizes.sentence(apart, names)}; {feature_sizes.MEND}")
+    return out
 
 
 def _require_free(path: Path, overwrite: bool) -> None:

@@ -18,8 +18,9 @@ class PrecomputeParams:
         choices=("add", "reset"),
     )
     feature_norm: str = param(
-        "as_released: as the usual reader does (Citeseer: row); none; row: divide by the row sum",
-        choices=("as_released", "none", "row"),
+        "as_released: as the usual reader does (Citeseer: row); none; row: divide by the row sum; "
+        "column: divide every feature by the size of its values on the first task's training nodes",
+        choices=("as_released", "none", "row", "column"),
     )
     backend: str = param(
         "torch, dgl or scipy; equal to rounding, not in every bit",
@@ -32,7 +33,11 @@ class PrecomputeParams:
     store_edges: bool = param("keep the edges too (methods that declare a need for them)")
 
     def resolved_norm(self, as_released: str) -> str:
-        """Return `none` or `row`; `as_released` is what the data set's usual reader does."""
+        """Return `none`, `row` or `column`.
+
+        Args:
+            as_released: what the data set's usual reader does.
+        """
         return as_released if self.feature_norm == "as_released" else self.feature_norm
 
     @property

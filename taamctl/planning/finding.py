@@ -9,6 +9,43 @@ STOP, WARN, NOTE = "stop", "warning", "note"
 
 
 @dataclass(frozen=True)
+class Tried:
+    """One change that was measured on validation nodes.
+
+    Attributes:
+        change: as `section.key=value`.
+        before, after: AA of the linear probe without and with it, as fractions.
+        low, high: the 95 % interval of the difference.
+    """
+
+    change: str
+    before: float
+    after: float
+    low: float
+    high: float
+
+    @property
+    def helps(self) -> bool:
+        """Tell whether more than chance speaks for the change."""
+        return self.low > 0
+
+    def __str__(self) -> str:
+        """Return it for people, in per cent."""
+        gain, low, high = (
+            f"{100 * v:+.1f}" for v in (self.after - self.before, self.low, self.high)
+        )
+        return (
+            f"{worded(self.change)}: {gain} points ({low} to {high}), from "
+            f"{100 * self.before:.1f} to {100 * self.after:.1f}"
+        )
+
+
+def worded(change: str) -> str:
+    """Return `section.key: value` of a change."""
+    return change.replace("=", ": ", 1)
+
+
+@dataclass(frozen=True)
 class Finding:
     """Something to know or to change.
 
@@ -16,12 +53,16 @@ class Finding:
         level: `stop` (the run would end in an error), `warning` or `note`.
         what: what was found. mend: what can be done about it.
         changes: parameters that are suggested, as `section.key=value`.
+        tries: changes that may help, each alone; none is suggested before it was tried.
+        tried: what came out of that.
     """
 
     level: str
     what: str
     mend: str = ""
     changes: tuple[str, ...] = ()
+    tries: tuple[str, ...] = ()
+    tried: tuple[Tried, ...] = ()
 
     def free_changes(self, chosen: Container[str]) -> tuple[str, ...]:
         """Return the changes, or none where one is of a chosen `section.key`: they go together."""

@@ -15,6 +15,7 @@ from taamctl.store import atomic_files
 
 Row = Mapping[str, Any]
 NATURAL = "natural"
+UNRANKED = "not ranked"
 TESTED = (
     "difference",
     "difference_low",
@@ -54,11 +55,13 @@ AXES = ("dataset", "method", "order", "split", "seed")
 
 
 def _ranked(methods: list[str], datasets: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the mean rank of every method over the blocks of all data sets, best first."""
+    """Return the mean rank of every method over the blocks of the data sets, best first."""
     over_blocks: dict[str, list[float]] = {method: [] for method in methods}
     for runs in datasets:
         for method, scores in _scores(runs, by_block=True).items():
             over_blocks[method] += scores.values()
+    if not datasets:
+        return []
     ranks = statistics.average_ranks(over_blocks)
     best_first = sorted(ranks, key=lambda method: (ranks[method], method))
     return [
@@ -84,7 +87,8 @@ def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
         name: [run for run in runs if run["dataset"] == name] for name in names["dataset"]
     }
     datasets = [_dataset(own, blocks > 1) for own in by_dataset.values()]
-    overall = _ranked(names["method"], list(by_dataset.values()))
+    defined = [own for own in by_dataset.values() if _defined(own)]
+    overall = _ranked(names["method"], defined)
     result = {
         "metric": "aa",
         "level": statistics.LEVEL,
@@ -123,8 +127,14 @@ def _run(cell: Cell, row: RunRow, scope: str | None) -> dict[str, Any]:
         "profile": row.profile,
         "seed": row.seed,
         "aa_by_scope": row.aa_by_scope,
+        "aa_defined": row.aa_defined,
         "sha256": row.sha256,
     }
+
+
+def _defined(runs: Sequence[Row]) -> bool:
+    """Tell whether AA has a meaning in every run of a data set."""
+    return all(run["aa_defined"] for run in runs)
 
 
 def _scores(runs: Sequence[Row], *, by_block: bool, of: str = "aa") -> dict[str, dict[str, Any]]:
@@ -150,44 +160,91 @@ def _dataset(runs: Sequence[Row], by_block: bool) -> dict[str, Any]:
     scores, af = (_scores(runs, by_block=by_block, of=key) for key in ("aa", "af"))
     pairs = list(next(iter(scores.values())))
     values = {method: [scores[method][pair] for pair in pairs] for method in scores}
+    if not _defined(runs):
+        return _unranked(runs, pairs, values, af)
     comparisons = statistics.all_pairs(values, seeds_are_pairs=not by_block)
     fewest = statistics.fewest_pairs(len(comparisons))
     ordered = statistics.standings(values, comparisons)
-    methods = []
-    for s in ordered:
-        own = [run for run in runs if run["method"] == s.method]
-        against = s.against_best
-        tested = (
-            (None,) * len(TESTED)
-            if against is None
-            else (*astuple(against.difference), against.pairs, against.p, against.p_holm)
-        )
-        methods.append(
-            {
-                "dataset": own[0]["dataset"],
-                "method": s.method,
-                "profile": own[0]["profile"],
-                "scope": own[0]["scope"],
-                "pairs": len(pairs),
-                "aa": s.score.mean,
-                "aa_low": s.score.low,
-                "aa_high": s.score.high,
-                "af": _mean(list(af[s.method].values())),
-                "rank": s.rank,
-                **dict(zip(TESTED, tested, strict=True)),
-                "verdict": s.verdict,
-                "text": verdict(s, len(pairs), fewest),
-                "aa_by_scope": {k: _mean([run["aa_by_scope"][k] for run in own]) for k in SCOPES},
-            }
-        )
+    methods = [_standing(s, runs, len(pairs), fewest, list(af[s.method].values())) for s in ordered]
     out: dict[str, Any] = atomic_files.strict(
         {
             "dataset": runs[0]["dataset"],
+            "aa_defined": True,
             "pairs": pairs,
             "fewest_pairs": fewest,
             "methods": methods,
             "top_group": statistics.top_group(ordered),
             "comparisons": [asdict(c) for c in comparisons],
+        }
+    )
+    return out
+
+
+def _standing(
+    s: statistics.Standing, runs: Sequence[Row], pairs: int, fewest: int, af: Sequence[Any]
+) -> dict[str, Any]:
+    """Return one method of a data set, as the comparison holds it."""
+    own = [run for run in runs if run["method"] == s.method]
+    against = s.against_best
+    tested: tuple[Any, ...] = (None,) * len(TESTED)
+    if against is not None:
+        tested = (*astuple(against.difference), against.pairs, against.p, against.p_holm)
+    return {
+        "dataset": own[0]["dataset"],
+        "method": s.method,
+        "profile": own[0]["profile"],
+        "scope": own[0]["scope"],
+        "pairs": pairs,
+        "aa": s.score.mean,
+        "aa_low": s.score.low,
+        "aa_high": s.score.high,
+        "af": _mean(af),
+        "rank": s.rank,
+        **dict(zip(TESTED, tested, strict=True)),
+        "verdict": s.verdict,
+        "text": verdict(s, pairs, fewest),
+        "aa_by_scope": {k: _mean([run["aa_by_scope"][k] for run in own]) for k in SCOPES},
+    }
+
+
+def _unranked(
+    runs: Sequence[Row],
+    pairs: list[str],
+    values: Mapping[str, list[float]],
+    af: Mapping[str, dict[str, Any]],
+) -> dict[str, Any]:
+    """Return the methods of a data set whose AA has no meaning, in the order given: none is better
+    than another.
+    """
+    methods = []
+    for method, scores in values.items():
+        own = [run for run in runs if run["method"] == method]
+        mean = statistics.t_interval(scores)
+        methods.append(
+            {
+                **{key: own[0][key] for key in ("dataset", "method", "profile", "scope")},
+                "pairs": len(scores),
+                "aa": mean.mean,
+                "aa_low": mean.low,
+                "aa_high": mean.high,
+                "af": _mean(list(af[method].values())),
+                "rank": None,
+                **dict.fromkeys(TESTED),
+                "verdict": UNRANKED,
+                "text": f"{UNRANKED}: test graphs of one class",
+                "aa_by_scope": {k: _mean([run["aa_by_scope"][k] for run in own]) for k in SCOPES},
+            }
+        )
+    count = len(values) * (len(values) - 1) // 2
+    out: dict[str, Any] = atomic_files.strict(
+        {
+            "dataset": runs[0]["dataset"],
+            "aa_defined": False,
+            "pairs": pairs,
+            "fewest_pairs": statistics.fewest_pairs(count),
+            "methods": methods,
+            "top_group": [],
+            "comparisons": [],
         }
     )
     return out

@@ -12,9 +12,10 @@ from typing import Any
 
 from taamctl.core.types import SCOPES
 from taamctl.evaluation import statistics
-from taamctl.report.render import percent, shared
+from taamctl.report.caveats import UNDEFINED
+from taamctl.report.render import shared
 from taamctl.report.report_rows import RunRow
-from taamctl.report.report_tables import csv_text, markdown_rows
+from taamctl.report.report_tables import csv_text, markdown_rows, percent
 from taamctl.store import atomic_files
 
 COLUMNS = (
@@ -81,6 +82,12 @@ def conditions(
             "– : not defined (an interval of one pair; forgetting of a method trained only at the "
             "last stage)."
         )
+    lines += [
+        f"*: not a meaningful AA: test graphs of {d['dataset']} hold one class, so its methods are "
+        "not ranked. Compare them in one graph of all tasks: taamctl eval --lens."
+        for d in result["datasets"]
+        if not d["aa_defined"]
+    ]
     return lines + list(flags)
 
 
@@ -115,7 +122,8 @@ def _pair_lines(result: Mapping[str, Any]) -> list[str]:
 
 def _test_lines(result: Mapping[str, Any]) -> list[str]:
     n, fewest = len(result["datasets"][0]["pairs"]), result["datasets"][0]["fewest_pairs"]
-    count = len(result["datasets"][0]["comparisons"])
+    methods = len(result["datasets"][0]["methods"])
+    count = methods * (methods - 1) // 2
     patterns = (
         f"all {2**n:,} sign patterns"
         if n <= statistics.EXACT_PAIRS
@@ -139,7 +147,7 @@ def _test_lines(result: Mapping[str, Any]) -> list[str]:
             f"{'pair' if n == 1 else 'pairs'}, {fewest} is the fewest. The interval of minus best "
             "assumes normal differences, which so few pairs cannot check."
         )
-    if len(result["datasets"]) > 1:
+    if sum(d["aa_defined"] for d in result["datasets"]) > 1:
         lines.append(
             "Mean rank: over every (data set, class order, split), seeds averaged; 1 is the best, "
             "ties share. It is a summary: no test is made across data sets."
@@ -156,14 +164,18 @@ def cells(row: Mapping[str, Any], decimals: int) -> tuple[str, ...]:
     return (
         row["dataset"],
         name,
-        percent(row["aa"], None, decimals),
+        percent(row["aa"], None, decimals) + UNDEFINED * (row["rank"] is None),
         _range(row["aa_low"], row["aa_high"], decimals),
         percent(row["af"], None, decimals),
-        f"{row['rank']:.2f}",
+        _rank(row["rank"]),
         minus,
         row["scope"],
         row["text"],
     )
+
+
+def _rank(rank: float | None) -> str:
+    return "–" if rank is None else f"{rank:.2f}"
 
 
 def _range(low: float | None, high: float | None, decimals: int) -> str:
@@ -236,7 +248,8 @@ def overall_cells(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return method, mean rank and number of blocks over all data sets; nothing where there is
     one data set.
     """
-    rows = result["overall"] if len(result["datasets"]) > 1 else []
+    ranked = sum(d["aa_defined"] for d in result["datasets"])
+    rows = result["overall"] if ranked > 1 else []
     return [(row["method"], f"{row['mean_rank']:.2f}", str(row["blocks"])) for row in rows]
 
 

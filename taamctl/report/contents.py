@@ -15,6 +15,7 @@ from taamctl.report import (
     figures,
     lens_figure,
     lens_table,
+    mixed_rows,
     page,
     render,
     report_rows,
@@ -75,8 +76,8 @@ def sources(evaluations: Sequence[Path], verdicts: Sequence[Path], *, pictures: 
 def write(folder: Path, found: Sources, decimals: int) -> None:
     """Write the files of a report, and remove the figures of earlier ones."""
     runs = [report_rows.run_row(path) for path in found.evaluations]
-    over_seeds = report_rows.over_seeds(runs)
     units = lens_table.rows(found.lenses)
+    over_seeds = mixed_rows.with_mixed(report_rows.over_seeds(runs), units)
     validation = report_rows.over_seeds(
         report_rows.run_row(path, "val") for path in found.evaluations
     )

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from taamctl.evaluation.routing import ROUTINGS
+from taamctl.report import caveats
 from taamctl.report.render import shared
-from taamctl.report.report_rows import Condition, RunRow, SeedsRow, mean_std
+from taamctl.report.report_rows import RunRow, SeedsRow, mean_std
 from taamctl.report.report_tables import csv_text
 
 Record = dict[str, Any]  # one line of a table, by column
@@ -77,16 +78,17 @@ class Kind:
     timed: bool = False
 
 
-def labels(rows: Sequence[Condition]) -> list[str]:
+def labels(rows: Sequence[SeedsRow]) -> list[str]:
     """Return one name per row: title and profile, and what else tells rows of that name apart
-    (scope, routing, a number).
+    (scope, routing, a number); `*` at the end where AA is not defined.
     """
     out = [row.title + (f" ({row.profile})" if row.profile else "") for row in rows]
     if len({row.scope for row in rows}) > 1:
         out = [f"{label}, {row.scope}" for label, row in zip(out, rows, strict=True)]
     out = _told_apart(out, [row.method for row in rows])
     out = _told_apart(out, [row.task_id for row in rows])
-    return _numbered([printable(label) for label in out])
+    out = _numbered([printable(label) for label in out])
+    return [label + caveats.mark(row) for label, row in zip(out, rows, strict=True)]
 
 
 def _told_apart(labels: list[str], more: list[str]) -> list[str]:
@@ -129,7 +131,8 @@ def conditions(rows: Sequence[SeedsRow]) -> str:
 def caption(kind: str, evidence: Evidence) -> str:
     """Return a figure's caption: what it shows, how to read it, and the protocol."""
     what = KINDS[kind]
-    return printable(f"{evidence.dataset}: {what.title}. {what.note} {conditions(evidence.rows)}")
+    said = [f"{evidence.dataset}: {what.title}. {what.note} {conditions(evidence.rows)}"]
+    return printable(" ".join([*said, *caveats.undefined(evidence.rows)]))
 
 
 def matrices(evidence: Evidence) -> Table:

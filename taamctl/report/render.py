@@ -12,8 +12,9 @@ from dataclasses import fields
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import SCOPES
 from taamctl.params.params_file import PACKAGED, read
+from taamctl.report import caveats
 from taamctl.report.report_rows import RunRow, SeedsRow
-from taamctl.report.report_tables import csv_text, markdown_rows
+from taamctl.report.report_tables import csv_text, markdown_rows, percent
 
 COLUMNS = (
     "dataset",
@@ -32,28 +33,17 @@ SCOPE_COLUMNS = ("dataset", "method", *SCOPES)
 # not in the CSV, or in its last columns
 APART = {
     *("matrix", "parameters", "flags", "sha256"),
-    *("seeds", "settings", "doubts", "one_class_tasks"),
+    *("seeds", "settings", "doubts", "one_class_tasks", "thin_classes"),
 }
 
 
-def percent(mean: float | None, std: float | None, decimals: int) -> str:
-    """Return `96.2 ± 0.4`; a dash where there is no value; no deviation where there is none."""
-    if mean is None:
-        return "–"
-    # + 0.0 turns a negative zero into zero
-    text = f"{round(100 * mean, decimals) + 0.0:.{decimals}f}"
-    return text if std is None else f"{text} ± {100 * std:.{decimals}f}"
-
-
 def cells(row: SeedsRow, decimals: int) -> tuple[str, ...]:
-    """Return a row's cells, in the order of `COLUMNS`; `*` marks an AA that test graphs of one
-    class take part in.
-    """
+    """Return a row's cells, in the order of `COLUMNS`."""
     return (
         row.dataset,
         row.name,
-        percent(*row.spread("aa"), decimals) + _mark(row),
-        percent(*row.spread("af"), decimals),
+        caveats.aa_cell(row, decimals),
+        percent(*row.spread("af"), decimals) + caveats.mark(row),
         percent(*row.spread("task_id_accuracy"), decimals),
         row.task_id,
         row.scope,
@@ -62,13 +52,9 @@ def cells(row: SeedsRow, decimals: int) -> tuple[str, ...]:
     )
 
 
-def _mark(row: SeedsRow) -> str:
-    return "*" if row.one_class_tasks else ""
-
-
 def scope_cells(row: SeedsRow, decimals: int) -> tuple[str, ...]:
     """Return data set, method, and AA within every logit scope, in the order of `SCOPES`."""
-    found = [percent(*row.spread(f"aa_{s}"), decimals) + _mark(row) for s in SCOPES]
+    found = [percent(*row.spread(f"aa_{s}"), decimals) + caveats.mark(row) for s in SCOPES]
     return (row.dataset, row.name, *found)
 
 
@@ -105,18 +91,7 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
             "easy."
         )
     flags = sorted({f"{r.dataset}: {flag}" for r in rows for flag in r.flags})
-    return [*lines, *_one_class(rows), *warnings(rows), *differences(rows), *flags]
-
-
-def _one_class(rows: Sequence[SeedsRow]) -> list[str]:
-    """Say which data sets have test graphs of one class, and what AA is there."""
-    alone = {(r.dataset, tuple(r.one_class_tasks)) for r in rows if r.one_class_tasks}
-    return [
-        f"*: not a meaningful AA: {dataset} has test graphs of one class (task "
-        f"{', '.join(map(str, tasks))}), where it is task-ID accuracy (task_only) or one class's "
-        "recall, not how well classes are told apart."
-        for dataset, tasks in sorted(alone)
-    ]
+    return [*lines, *caveats.sentences(rows), *warnings(rows), *differences(rows), *flags]
 
 
 def warnings(rows: Sequence[SeedsRow]) -> list[str]:
@@ -231,7 +206,7 @@ def comma_separated(rows: Sequence[SeedsRow]) -> str:
             " ".join(map(str, row.seeds)),
             row.parameters.extra_paper,
             row.parameters.extra_full,
-            "; ".join([*row.flags, *_one_class([row]), *row.doubts]),
+            "; ".join([*row.flags, *caveats.undefined([row]), *row.doubts]),
             json.dumps(row.settings, sort_keys=True),
             " ".join(row.sha256),
         ]

@@ -17,6 +17,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.json_kinds import EVALUATION, REPORT
 from taamctl.evaluation import routing
+from taamctl.evaluation.node_sampling import ThinClass
 from taamctl.evaluation.record import Cost, Evaluation, Number, number, numbers, read
 from taamctl.params.recorded_params import settings_in_full
 from taamctl.runtime import provenance
@@ -56,10 +57,19 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRow(Condition):
-    """One run; `doubts` says why its task IDs should not be trusted."""
+    """One run.
+
+    Attributes:
+        aa_low, aa_high: the 95 % interval of AA that the test nodes leave open.
+        aa_defined: no test graph holds one class only.
+        doubts: why its task IDs should not be trusted.
+    """
 
     seed: int
     aa: Number
+    aa_low: Number = None
+    aa_high: Number = None
+    aa_defined: bool = True
     af: Number
     bwt: Number
     legacy_af: Number
@@ -70,6 +80,7 @@ class RunRow(Condition):
     task_id_accuracy: Number
     task_id_grid: dict[str, Number]
     one_class_tasks: list[int] = field(default_factory=list)
+    thin_classes: list[ThinClass] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     parameters: Cost
     flags: list[str]
@@ -78,11 +89,25 @@ class RunRow(Condition):
 
 @dataclass(frozen=True, kw_only=True)
 class SeedsRow(Condition):
-    """Mean and population standard deviation over seeds; `sha256` in the order of `seeds`."""
+    """Mean and population standard deviation over seeds; `sha256` in the order of `seeds`.
+
+    Attributes:
+        aa_low, aa_high: the ends of the runs' intervals, averaged: all seeds have the same test
+            nodes, so more of them leave no less open.
+        aa_defined: no test graph holds one class only.
+        aa_mixed, aa_mixed_std: AA of one graph that holds all tasks' nodes, where AA is not
+            defined and a lens has it. mixed_by: its router and query unit.
+    """
 
     seeds: list[int]
     aa: Number
     aa_std: Number
+    aa_low: Number = None
+    aa_high: Number = None
+    aa_defined: bool = True
+    aa_mixed: Number = None
+    aa_mixed_std: Number = None
+    mixed_by: str = ""
     af: Number
     af_std: Number
     bwt: Number
@@ -101,6 +126,7 @@ class SeedsRow(Condition):
     task_id_grid: dict[str, Number]
     flags: list[str]
     one_class_tasks: list[int]
+    thin_classes: list[ThinClass] = field(default_factory=list)
     doubts: list[str]
     matrix: list[list[Number]]
     sha256: list[str]
@@ -147,6 +173,9 @@ def _row(made: Evaluation, part: str, sha256: str) -> RunRow:
         settings=without_seed(settings_in_full(made.settings, made.method)),
         seed=made.seed,
         aa=headline.aa,
+        aa_low=headline.aa_low,
+        aa_high=headline.aa_high,
+        aa_defined=not made.one_class_tasks,
         af=headline.af,
         bwt=headline.bwt,
         legacy_af=chosen.legacy_af[made.averaging],
@@ -157,6 +186,7 @@ def _row(made: Evaluation, part: str, sha256: str) -> RunRow:
         task_id_accuracy=chosen.task_id.accuracy if inferred else None,
         task_id_grid=chosen.task_id.grid,
         one_class_tasks=made.one_class_tasks,
+        thin_classes=made.thin_classes,
         doubts=_doubts(made, routed) if inferred else [],
         parameters=made.parameters,
         flags=made.flags,
@@ -218,7 +248,11 @@ def _merged(members: Sequence[RunRow]) -> SeedsRow:
         parameters=first.parameters,
         task_id_grid=first.task_id_grid,  # of the features: the same for all seeds
         flags=first.flags,
+        aa_low=mean_std([run.aa_low for run in members])[0],
+        aa_high=mean_std([run.aa_high for run in members])[0],
+        aa_defined=all(run.aa_defined for run in members),
         one_class_tasks=first.one_class_tasks,
+        thin_classes=first.thin_classes,
         doubts=list(dict.fromkeys(line for run in members for line in run.doubts)),
         matrix=[numbers(row) for row in stacked.mean(axis=0)],
         sha256=[run.sha256 for run in members],

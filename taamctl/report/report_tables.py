@@ -18,3 +18,12 @@ def markdown_rows(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> lis
     """Return the lines of a Markdown table."""
     head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     return head + [f"| {' | '.join(line)} |" for line in lines]
+
+
+def percent(mean: float | None, std: float | None, decimals: int) -> str:
+    """Return `96.2 ± 0.4`; a dash where there is no value; no deviation where there is none."""
+    if mean is None:
+        return "–"
+    # + 0.0 turns a negative zero into zero
+    text = f"{round(100 * mean, decimals) + 0.0:.{decimals}f}"
+    return text if std is None else f"{text} ± {100 * std:.{decimals}f}"

@@ -146,11 +146,18 @@ KINDS: dict[str, Kind] = {
         later_attributes={"features_sha256": 3},
     ),
     "precompute": Kind(
-        2,
+        3,
         "propagated features of every (task, part), each from its own induced subgraph alone",
         {
             "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
             "classes/name": Entry("str", ("C",), "class names, in stream order"),
+            "features/size": Entry(
+                "float32",
+                ("F",),
+                "what every feature was divided by, where each is by its own size",
+                optional=True,
+                since=3,
+            ),
             GROUP + "orig_id": Entry("int64", ("N",), "node id in the data set's documented order"),
             GROUP + "y": Entry("int64", ("N",), "stream class id"),
             GROUP + "deg": Entry("float32", ("N",), "in-degree with the added self-loop"),
@@ -260,7 +267,7 @@ KINDS: dict[str, Kind] = {
         },
     ),
     "bank_shared": Kind(
-        1,
+        2,
         "what all tasks of a bank share, `shared-<generation>.h5`",
         {
             "lift": Entry(
@@ -274,6 +281,13 @@ KINDS: dict[str, Kind] = {
                 ("F",),
                 "names of the features, in the order in which all tasks have them",
                 optional=True,
+            ),
+            "features/size": Entry(
+                "float32",
+                ("F",),
+                "what every feature is divided by, where each is by its own size",
+                optional=True,
+                since=2,
             ),
         },
         open_entries=True,

@@ -34,7 +34,11 @@ STEPS: dict[str, Mapping[int, Callable[[Attributes], Attributes]]] = {
         1: unchanged,  # 2 added the mixed query graphs
         2: unchanged,  # 3 added the hash of the features alone
     },
-    "precompute": {1: unchanged},  # 2 may hold x as a dense matrix
+    "precompute": {
+        1: unchanged,  # 2 may hold x as a dense matrix
+        2: unchanged,  # 3 may hold the sizes of the features
+    },
+    "bank_shared": {1: unchanged},  # 2 may hold the sizes of the features
     "infer": {1: unchanged},  # 2 added what explains printed AF values
 }
 

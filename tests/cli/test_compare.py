@@ -491,3 +491,21 @@ def test_several_splits_of_parts_that_no_seed_draws_are_refused(
         TaamctlError, match="the parts of shop are given: a split seed changes nothing"
     ):
         run_cells(context, plan(context, None, [1, 2]), None)
+
+
+def test_a_data_set_of_one_class_graphs_is_not_ranked() -> None:
+    scores = {"a": [0.9, 0.8, 0.9], "b": [1.0, 1.0, 1.0]}
+    alone = _grid(scores, blocks=True, dataset="alone", one_class_tasks=[1], aa_defined=False)
+    result = comparison.compared(alone)
+    (found,) = result["datasets"]
+    assert (found["aa_defined"], found["comparisons"], found["top_group"]) == (False, [], [])
+    assert [m["rank"] for m in found["methods"]] == [None, None]
+    assert {m["text"] for m in found["methods"]} == {"not ranked: test graphs of one class"}
+    assert result["overall"] == []
+    text = comparison_text.markdown(result, 1)
+    assert "| alone | b | 100.0* |" in text
+    assert "test graphs of alone hold one class, so its methods are not ranked" in text
+
+    both = comparison.compared([*_grid(scores, blocks=True), *alone])
+    assert [d["aa_defined"] for d in both["datasets"]] == [True, False]
+    assert [(r["method"], r["blocks"]) for r in both["overall"]] == [("b", 3), ("a", 3)]

@@ -175,6 +175,30 @@ def test_no_advice_makes_tasks_of_one_class_and_their_aa_is_marked(
     )
 
 
+def test_the_mixed_aa_takes_the_place_of_one_without_a_meaning(
+    tmp_path: Path, support: ModuleType
+) -> None:
+    write(tmp_path, np.random.default_rng(2).random((2, 24)))
+    imported(tmp_path, support)
+    run = (*RUN, "--set", "split.classes_per_task=1", "--set", "lens.router.width=12")
+    first = support.taamctl(tmp_path, *run, "--json")
+    (row,) = json.loads(first.out)
+    assert (row["aa_defined"], row["aa"]) == (False, 1)
+    assert support.taamctl(tmp_path, "eval", "--lens", *run[1:]).code == 0
+    report = support.taamctl(tmp_path, "report", *run[1:])
+    lens = json.loads(
+        (tmp_path / "outputs/eval/own/linear_probe/seed-1/lens.json").read_text(encoding="utf-8")
+    )
+    mixed = next(
+        cell
+        for cell in lens["cells"]
+        if (cell["protocol"], cell["part"], cell["unit"]) == ("mixed", "test", "node")
+    )
+    assert f"{100 * mixed['aa']:.1f}†" in report.out
+    assert "0.0*" in report.out, "AF has no mixed one"
+    assert "; 100.0 with a graph per task." in report.out
+
+
 def test_a_leftover_class_alone_is_marked_too(tmp_path: Path, support: ModuleType) -> None:
     write(tmp_path, np.random.default_rng(2).random((3, 24)))
     imported(tmp_path, support)

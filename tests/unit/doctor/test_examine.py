@@ -8,7 +8,7 @@ import pytest
 
 from taamctl.core.row_codes import row_codes
 from taamctl.core.types import CSR, Given, NodeGraph
-from taamctl.doctor import advice, graph_stats
+from taamctl.doctor import advice, graph_advice, graph_stats, tried_advice
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, symmetrise, to_scipy
 from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs
@@ -67,10 +67,10 @@ def _big(labels: np.ndarray, given: Given = NOTHING) -> NodeGraph:
 def _found(graph: NodeGraph, **changes: Any) -> dict[str, advice.Finding]:
     params = dataclasses.replace(PARAMS, **changes)
     facts, codes = graph_stats.graph_facts(graph)
-    stream = advice.split_facts(make_split(graph, Facts(False, None), params), codes)
-    found = advice.stream_findings(graph, stream, params) + advice.graph_findings(
-        facts, params, False
-    )
+    stream = advice.split_facts(make_split(graph, Facts(False, None), params), codes, "balanced")
+    found = advice.stream_findings(graph, stream, params)
+    found += graph_advice.graph_findings(facts, params, False)
+    found = tried_advice.untried(found)
     return {f.what: f for f in found}
 
 
@@ -179,14 +179,14 @@ def test_times_scales_and_twins_are_named() -> None:
     found = _found(same)
     assert "precompute.feature_norm: row" in _one(found, "features run from 1000 to 1000").mend
     assert (
-        _one(found, "8 of 8 test nodes have the features of a training node").level == advice.WARN
+        _one(found, "8 of 8 test nodes have the features of a training node").level == advice.NOTE
     )
 
 
 def test_estimates_grow_with_what_they_count_and_room_is_checked() -> None:
     graph = _big(np.repeat(np.arange(4), 50))
     facts, codes = graph_stats.graph_facts(graph)
-    stream = advice.split_facts(make_split(graph, Facts(False, None), PARAMS), codes)
+    stream = advice.split_facts(make_split(graph, Facts(False, None), PARAMS), codes, "balanced")
 
     def priced(work: costs.Workload) -> dict[str, advice.Estimate]:
         return {
