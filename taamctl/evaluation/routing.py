@@ -8,17 +8,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from taamctl.core.routings import GRID, LINEAR, name
 from taamctl.core.types import Array
 
-ROUTINGS = (
-    "amp/cosine",
-    "amp/euclid",
-    "ls/cosine",
-    "ls/euclid",
-)  # profile and metric, in the order of the stored grid
+ROUTINGS = tuple(map(name, GRID))  # profile and metric, in the order of the stored grid
 # by how much nearer, as a share, the nearest prototype has to be than the second for a decision to
 # be called safe
 MARGIN = 0.2
+# share of the halves of every task's validation nodes that have to be routed right for task IDs to
+# be called safe
+SAFE = 0.9
 
 
 def nearness(similarity: Array, metric: str) -> float:
@@ -29,9 +28,13 @@ def nearness(similarity: Array, metric: str) -> float:
 
     Args:
         similarity: [T, T] of every query graph (rows) to every prototype; NaN where not compared.
-        metric: `cosine` (distance 1 - similarity) or `euclid` (distance -similarity).
+        metric: `cosine` or `centred` (distance 1 - similarity), or `euclid` (distance
+            -similarity); of a router that learns from sums there is none.
     """
-    distance = (1.0 if metric == "cosine" else 0.0) - np.asarray(similarity, np.float64)
+    if metric in LINEAR:
+        return float("nan")
+    most = 0.0 if metric == "euclid" else 1.0
+    distance = most - np.asarray(similarity, np.float64)
     if distance.shape[1] < 2:
         return float("nan")
     first, second = np.sort(distance, axis=1)[:, :2].T  # NaN last

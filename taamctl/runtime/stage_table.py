@@ -69,7 +69,7 @@ _TABLE = (
         each="run",
         files=("infer.h5",),
         reads=("precompute", "train"),
-        sections=("infer",),
+        sections=("infer", "lens.router", "lens.temperature"),
         plugin="methods",
         module="taamctl.stages.infer",
     ),

@@ -32,7 +32,10 @@ STEPS: dict[str, Mapping[int, Callable[[Attributes], Attributes]]] = {
         2: unchanged,  # 3 added the hash of the features alone
     },
     "precompute": {1: unchanged},  # 2 may hold x as a dense matrix
-    "infer": {1: unchanged},  # 2 added what explains printed AF values
+    "infer": {
+        1: unchanged,  # 2 added what explains printed AF values
+        2: unchanged,  # 3 added how sure the decisions are
+    },
 }
 
 
