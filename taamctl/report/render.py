@@ -32,7 +32,7 @@ SCOPE_COLUMNS = ("dataset", "method", *SCOPES)
 # not in the CSV, or in its last columns
 APART = {
     *("matrix", "parameters", "flags", "sha256"),
-    *("seeds", "settings", "doubts", "one_class_tasks"),
+    *("seeds", "settings", "doubts", "instead", "one_class_tasks"),
 }
 
 
@@ -123,14 +123,28 @@ def warnings(rows: Sequence[SeedsRow]) -> list[str]:
     """Return why task IDs should not be trusted, each once with the methods that it holds for,
     and what to set instead.
     """
-    methods: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], list[SeedsRow]] = {}
     for row in rows:
         for line in row.doubts:
-            methods.setdefault((row.dataset, line), []).append(row.method)
+            found.setdefault((row.dataset, line), []).append(row)
     return [
-        f"warning: {dataset} ({', '.join(dict.fromkeys(names))}): {line}"
-        for (dataset, line), names in methods.items()
+        f"warning: {dataset} ({', '.join(dict.fromkeys(row.method for row in members))}): {line}. "
+        f"{_remedy(members)}"
+        for (dataset, line), members in found.items()
     ]
+
+
+def _remedy(rows: Sequence[SeedsRow]) -> str:
+    """Return what to call instead."""
+    for row in rows:
+        if row.instead:
+            sets = "".join(f" --set {setting}" for setting in row.instead)
+            return f"Run: {command(row)}{sets}"
+    first = rows[0]
+    return (
+        f"Route per node (taamctl eval --lens --dataset {first.dataset} --method {first.method} "
+        f"--seed {first.seeds[0]}), or use a method that needs no task ID, such as analytic."
+    )
 
 
 def differences(rows: Sequence[SeedsRow]) -> list[str]:
@@ -202,14 +216,18 @@ def changes(row: SeedsRow) -> list[str]:
         "infer": packaged["infer"],
         "precompute": packaged["precompute"],
         "train": packaged["train"],
+        "lens": packaged["lens"],
         f"datasets.{row.dataset}": packaged["datasets"].get(row.dataset, {}),
         f"methods.{row.method}": packaged["methods"].get(row.method, {}),
     }
+    infer = dict(settings.get("infer") or {})
+    linear = infer.pop("linear", None)  # what the infer stage reads of the lens section
     made = (
         settings.get("split"),
-        settings.get("infer"),
+        infer,
         settings.get("precompute"),
         settings["train"].get("train"),
+        linear,
         settings.get("dataset"),
         settings["train"].get("method"),
     )

@@ -5,15 +5,16 @@ that halves of the validation nodes are most sure of; and how sure that is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from taamctl.core.routings import LINEAR, PROTOTYPES, name
+from taamctl.core.routings import LINEAR, PROTOTYPES, TRUSTED, name
 from taamctl.core.types import PARTS, Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning.routing import halves, node_profiles, task_id
+from taamctl.learning.routing.halves import Shares
 from taamctl.learning.routing.linear_routing import LinearRouters, RouterSettings
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.train_params import InferParams
@@ -21,6 +22,9 @@ from taamctl.params.train_params import InferParams
 NEEDS = ("x", "edges")
 SURE = 0.99  # of every task's halves right: from here on `auto` looks at no regression
 VAL = PARTS.index("val")
+
+
+Load = Callable[[], node_profiles.Nodes] | None  # None for a task without validation nodes
 
 
 class Features(Protocol):
@@ -60,40 +64,13 @@ class Asked:
     precompute: PrecomputeParams
 
 
-@dataclass
-class Shares:
-    """The share of halves right, by name: [stage, task] float64, NaN where a task was not seen, has
-    no validation node, or the routing was not looked at.
-    """
-
-    num_tasks: int
-    by_name: dict[str, Array] = field(default_factory=dict)
-
-    def put(self, routing: str, stage: int, task: int, share: float) -> None:
-        """Set one share."""
-        t = self.num_tasks
-        self.by_name.setdefault(routing, np.full((t, t), np.nan))[stage, task] = share
-
-    def mean(self, routing: str, stage: int) -> float:
-        """Return the mean over the tasks seen at a stage; -1 where there is none."""
-        found = self._known(routing, stage)
-        return float(found.mean()) if len(found) else -1.0
-
-    def worst(self, routing: str, stage: int) -> float:
-        """Return the smallest of the tasks seen at a stage; 1 where there is none."""
-        return float(self._known(routing, stage).min(initial=1.0))
-
-    def _known(self, routing: str, stage: int) -> Array:
-        found = self.by_name[routing][stage]
-        return np.asarray(found[~np.isnan(found)])
-
-
 @dataclass(frozen=True)
 class Routing:
     """All decisions of a stream.
 
     Attributes:
-        shares: of every routing that was looked at. used: the routing of every stage.
+        shares: of halves right, by every routing that was looked at, [stage, task] each.
+        used: the routing of every stage.
         decisions: by part.
     """
 
@@ -104,7 +81,7 @@ class Routing:
 
 def prototype_shares(
     prototypes: task_id.Means,
-    nodes: Sequence[Callable[[], node_profiles.Nodes] | None],
+    nodes: Sequence[Load],
     labels: Sequence[Array],
     infer: InferParams,
     ls_hops: int,
@@ -116,7 +93,7 @@ def prototype_shares(
     Args:
         prototypes: means of the training parts. labels: per task the classes of its validation
             nodes.
-        nodes: per task what returns its validation nodes; None without one.
+        nodes: per task what returns its validation nodes.
         ls_hops: smoothing steps of the LS profile.
     """
     table = {
@@ -131,12 +108,12 @@ def prototype_shares(
         half = halves.drawn(labels[j], j)
         for profile, rows in table.items():
             kind = replace(infer, profile=profile)
-            mean = half @ node_profiles.products(graph, rows, kind, ls_hops)
+            products = half @ node_profiles.products(graph, rows, kind, ls_hops)
             for metric in (m for p, m in PROTOTYPES if p == profile):
                 for stage in range(j, len(rows)):
                     seen = slice(stage + 1)
-                    scores = node_profiles.scores(mean[:, seen], rows[seen], metric)
-                    found.put(name((profile, metric)), stage, j, halves.share(scores, j))
+                    scores = node_profiles.scores(products[:, seen], rows[seen], metric)
+                    found.put(name((profile, metric)), stage, j, scores)
     return found
 
 
@@ -160,10 +137,9 @@ def decide(features: Features, asked: Asked) -> Routing:
     published = name((own.profile, own.metric))
     used, stages = _without_sums(shares, asked.infer, published)
     linear = _by_sums(features, asked, stages, shares)
-    if asked.infer.router == "auto":
-        names = [n for n in shares.by_name if _is_open(n, asked.infer)]
+    if asked.infer.router == "auto" and shares.by_name:
         for stage in stages:
-            used[stage] = best(shares, names, published, stage)
+            used[stage] = _best(shares, asked.infer, published, stage)
     decisions = {part: _joined(features, part, used, own, linear[part]) for part in ("val", "test")}
     return Routing(shares.by_name, tuple(used), decisions)
 
@@ -179,11 +155,31 @@ def _without_sums(
         return [infer.router for _ in stages], stages
     if infer.router != "auto" or not shares.by_name:
         return [published for _ in stages], []
-    names = [n for n in shares.by_name if _is_open(n, infer)]
-    used = [best(shares, names, published, stage) for stage in stages]
+    used = [_best(shares, infer, published, stage) for stage in stages]
     if not _is_open(LINEAR[0], infer):
         return used, []
     return used, [s for s in stages if shares.worst(used[s], s) < SURE]
+
+
+def of_prototypes(shares: Shares, infer: InferParams, routing: tuple[str, str], stage: int) -> str:
+    """Return the profile and metric that decide at a stage, as far as prototypes decide it.
+
+    Args:
+        routing: profile and metric of the method.
+    """
+    own = infer.routed(routing)
+    published = name((own.profile, own.metric))
+    if infer.router != "auto" or not shares.by_name:
+        return published
+    return _best(shares, infer, published, stage)
+
+
+def _best(shares: Shares, infer: InferParams, published: str, stage: int) -> str:
+    """Return what `auto` chooses at a stage of what was looked at: by halves of the tasks seen by
+    then, the published one of equal ones.
+    """
+    names = [n for n in shares.by_name if n == published or _is_open(n, infer)]
+    return shares.best(sorted(names, key=lambda n: n != published), stage)
 
 
 def stored_shares(features: Features, asked: Asked) -> Shares:
@@ -205,17 +201,11 @@ def _is_open(routing: str, infer: InferParams) -> bool:
     """Tell whether `auto` may choose a routing: a profile or metric that is set stays."""
     profile, _, metric = routing.partition("/")
     free = "as_published"
+    if infer.profile == free and profile not in TRUSTED:
+        return False
     if routing in LINEAR:
         return infer.profile == infer.metric == free
     return infer.profile in (free, profile) and infer.metric in (free, metric)
-
-
-def best(shares: Shares, names: Sequence[str], published: str, stage: int) -> str:
-    """Return the routing that halves of the tasks seen at a stage are most often routed right by;
-    of equal ones the published, then the first.
-    """
-    order = sorted(names, key=lambda n: n != published)
-    return max(order, key=lambda n: shares.mean(n, stage), default=published)
 
 
 Similarities = dict[str, Array]  # router -> [stage, T, T] mean log posterior of a query graph
@@ -245,7 +235,7 @@ def _by_sums(
                     continue
                 tables[n][stage, j, : stage + 1] = values.mean(0)
                 if half is not None:
-                    shares.put(n, stage, j, halves.share(half @ values, j))
+                    shares.put(n, stage, j, half @ values)
     return found
 
 
