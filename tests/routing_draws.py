@@ -4,8 +4,11 @@ often that was said before.
     python tests/routing_draws.py --draws 200 --seed 0
 
 Every graph is split, propagated and routed as `taamctl run` does it. What validation says is
-compared with what became of the test graphs. Exit code 1 where a bound does not hold. Accuracies
-are those of a ridge regression per task on H = S^2 X.
+compared with what became of the test graphs. Accuracies are those of a ridge regression per task on
+H = S^2 X. Printed are, of the published routing and of `auto`: on how many graphs a test graph was
+routed wrong, and of these on how many that was warned of; on how many all were routed right, of
+these by luck (of some task fewer than 9 in 10 halves of the test nodes are routed right), and of
+those without luck on how many was warned in vain. Exit code 1 where a bound does not hold.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +32,7 @@ from taamctl.graph.block_model import draw_edges
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.learning.routing import routing_choice
 from taamctl.learning.routing.linear_routing import RouterSettings
+from taamctl.learning.routing.routing_choice import Asked
 from taamctl.params import params_file, sections
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
@@ -110,6 +116,8 @@ def graph(d: Dials, seed: int) -> NodeGraph:
 class Drawn:
     """A graph's features, as `precompute` stores them, in memory."""
 
+    _groups: list[dict[str, Array]]
+
     def __init__(self, drawn: NodeGraph, split: SplitParams, params: PrecomputeParams) -> None:
         made = make_split(drawn, Facts(False, None), split)
         groups = group_features.compute_all(
@@ -147,6 +155,14 @@ class Drawn:
     def labels(self, part: str) -> list[Array]:
         return self._y[PARTS.index(part) :: 3]
 
+    def swapped(self) -> Drawn:
+        """Return the same with test in the place of validation, and the other way round."""
+        other = copy(self)
+        order = [i + (0, 1, -1)[i % 3] for i in range(len(self._y))]
+        other._groups = [self._groups[i] for i in order]
+        other._y = [self._y[i] for i in order]
+        return other
+
     def means(self, part: str) -> list[tuple[Array, Array] | None]:
         return [
             (self._of(k, part)["hop_mean"].astype(np.float32), self._of(k, part)["ls_mean"])
@@ -157,12 +173,13 @@ class Drawn:
 @dataclass(frozen=True)
 class Outcome:
     """What became of one way to route: the share of test graphs routed right, AA, whether a warning
-    was given, and by what was routed.
+    was given, whether it went well by luck, and by what was routed.
     """
 
     right: float
     aa: float
     warned: bool
+    lucky: bool
     by: str
 
 
@@ -184,18 +201,26 @@ def accuracies(features: Drawn) -> Array:
     return np.array(found)
 
 
-def look(features: Drawn, asked: routing_choice.Asked, accuracy: Array) -> Outcome:
-    """Route a graph one way."""
+def look(features: Drawn, asked: Asked, accuracy: Array, after: Mapping[str, Array]) -> Outcome:
+    """Route a graph one way.
+
+    Args:
+        after: by routing, the shares of halves of the test nodes that are routed right.
+    """
     made = routing_choice.decide(features, asked)
     t = features.info.num_tasks
     right = made.decisions["test"].choice[-1] == np.arange(t)
     val = float((made.decisions["val"].choice[-1] == np.arange(t)).mean())
     used = made.used[-1]
-    said = judgement.Evidence(
-        used, val, halves=made.shares[used][-1].tolist(), chosen=asked.infer.router == "auto"
+    chosen = asked.infer.router == "auto"
+    said = judgement.Evidence(used, val, halves=made.shares[used][-1].tolist(), chosen=chosen)
+    return Outcome(
+        right=float(right.mean()),
+        aa=float((accuracy * right).mean()),
+        warned=bool(judgement.doubts(said)),
+        lucky=bool(after[used][-1].min() < judgement.SAFE),
+        by=used,
     )
-    warned = bool(judgement.doubts(said))
-    return Outcome(float(right.mean()), float((accuracy * right).mean()), warned, used)
 
 
 def one(seed: int, *, fixed: bool = True) -> tuple[Dials, dict[str, Outcome]]:
@@ -213,52 +238,78 @@ def one(seed: int, *, fixed: bool = True) -> tuple[Dials, dict[str, Outcome]]:
         for profile, metric in PROTOTYPES:
             wanted[name((profile, metric))] = replace(infer, profile=profile, metric=metric)
         wanted |= {router: replace(infer, router=router) for router in LINEAR}
-    asked = {n: routing_choice.Asked(i, PUBLISHED, linear, precompute) for n, i in wanted.items()}
-    return drawn, {n: look(features, a, accuracy) for n, a in asked.items()}
+    asked = {n: Asked(i, PUBLISHED, linear, precompute) for n, i in wanted.items()}
+    # by a router that learns from sums: those of prototypes are looked at with every router
+    after = routing_choice.decide(
+        features.swapped(), replace(asked["auto"], infer=replace(infer, router="ridge"))
+    )
+    return drawn, {n: look(features, a, accuracy, after.shares) for n, a in asked.items()}
 
 
-def warnings(found: Sequence[Outcome]) -> dict[str, float | int]:
+def counts(found: Sequence[Outcome]) -> dict[str, int]:
     """Count the graphs whose routing failed on test and how often that had been said, and how
     often it was said in vain.
     """
     failed = [o for o in found if o.right < 1]
     fine = [o for o in found if o.right == 1]
     return {
-        "failed": len(failed),
-        "of them warned": sum(o.warned for o in failed),
+        "wrong": len(failed),
+        "wrong and warned": sum(o.warned for o in failed),
         "right": len(fine),
-        "of them warned in vain": sum(o.warned for o in fine),
+        "right by luck": sum(o.lucky for o in fine),
+        "warned in vain": sum(o.warned and not o.lucky for o in fine),
     }
+
+
+Found = Sequence[Mapping[str, Outcome]]
+
+
+def summary(every: Found) -> dict[str, object]:
+    """Return the counts of the published routing and of `auto`, and the mean AA of all."""
+    published = name(PUBLISHED)
+    counted = {n: counts([found[n] for found in every]) for n in (published, "auto")}
+    failing = [found for found in every if found[published].right < 1]
+    aa = {n: float(np.mean([found[n].aa for found in every])) for n in every[0]}
+    there = {n: float(np.mean([f[n].aa for f in failing])) for n in ("auto", published)}
+    return {"draws": len(every), "counts": counted, "mean AA": aa, "where cosine fails": there}
+
+
+def misses(found: Mapping[str, Any]) -> list[str]:
+    """Return which bounds of a summary do not hold."""
+    out = []
+    for n, c in found["counts"].items():
+        if c["wrong and warned"] < 0.95 * c["wrong"]:
+            out.append(f"{n}: of {c['wrong']} wrong only {c['wrong and warned']} were warned of")
+        if c["warned in vain"] > 0.05 * found["draws"]:
+            out.append(f"{n}: {c['warned in vain']} of {found['draws']} were warned in vain")
+    aa = dict(found["mean AA"])
+    auto = aa.pop("auto")
+    if auto < max(aa.values()) - 0.01:
+        out.append(f"auto has AA {auto:.3f}, the best fixed routing {max(aa.values()):.3f}")
+    if found["where cosine fails"]["auto"] <= found["where cosine fails"][name(PUBLISHED)]:
+        out.append("auto is no better where cosine fails")
+    return out
 
 
 def main() -> int:
     """Draw, print and judge."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    about, _, _ = str(__doc__).partition("\n")
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="a line of JSON for every graph")
     options = parser.parse_args()
-    every: list[dict[str, Outcome]] = []
+    every = []
     for at in range(options.draws):
         drawn, found = one(1000 * options.seed + at)
         every.append(found)
         if options.verbose:
             print(json.dumps({"dials": asdict(drawn), **{n: asdict(o) for n, o in found.items()}}))
-    counted = {n: warnings([found[n] for found in every]) for n in ("auto", name(PUBLISHED))}
-    aa = {n: float(np.mean([found[n].aa for found in every])) for n in every[0]}
-    best = max(value for n, value in aa.items() if n != "auto")
-    print(
-        json.dumps(
-            {"warnings": counted, "mean AA": aa, "auto minus best": aa["auto"] - best}, indent=1
-        )
-    )
-    return int(not holds(counted.values(), aa))
-
-
-def holds(counted: object, aa: object) -> bool:
-    return True
+    result = summary(every)
+    print(json.dumps(result, indent=1))
+    wrong = misses(result)
+    print("\n".join(wrong) or "all bounds hold", file=sys.stderr)
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":
