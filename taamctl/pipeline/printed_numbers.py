@@ -167,6 +167,7 @@ def _records(
                 legacy = ours.get(f"legacy_{metric}", NOTHING)
                 record = _record(row, dataset, metric, value, std, missing=missing, legacy=legacy)
                 record["seeds"] = list(seeds)
+                record["validation"] = ours.get(f"validation_{metric}", NOTHING)[0]
                 if target == "sweeps" and value is not None:
                     record["difference"] = value - unchanged.setdefault(dataset, value)
                 out.append(record)
@@ -193,8 +194,12 @@ def _measured(
 ) -> dict[str, Value]:
     """Return metric -> mean and deviation over seeds, in per cent."""
     layout = layout_of(outputs, row.sets)
-    (merged,) = over_seeds([run_row(layout.file("eval", dataset, row.method, s)) for s in seeds])
-    found = {}
+    files = [layout.file("eval", dataset, row.method, s) for s in seeds]
+    (merged,) = over_seeds([run_row(file) for file in files])
+    found: dict[str, Value] = {}
+    (validation,) = over_seeds([run_row(file, "val") for file in files])
+    if validation.task_id_accuracy is not None:
+        found["validation_id"] = (100 * validation.task_id_accuracy, 0.0)
     for name, key in MEASURED.items():
         mean = getattr(merged, key)
         if mean is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from taamctl.core.types import SCOPES
 from taamctl.evaluation import statistics
+from taamctl.report import claims
 from taamctl.report.render import percent, shared
 from taamctl.report.report_rows import RunRow
 from taamctl.report.report_tables import csv_text, markdown_rows
@@ -64,11 +65,7 @@ def conditions(
         f"one task-ID decision per {unit}.",
         _scope_line(result),
     ]
-    if any(r.task_id_kind == "inferred" for r in rows):
-        lines.append(
-            "Every query graph holds one task's nodes, which is what makes a graph-level task ID "
-            "easy."
-        )
+    lines += claims.of_task_ids(rows)
     lines.append(
         f"Split: {', '.join(parts)}. Class orders: {_listed(result['orders'])}; split seeds: "
         f"{_listed(result['splits'])}; seeds: {_listed(result['seeds'])}."
@@ -77,10 +74,8 @@ def conditions(
     if any(
         m["af"] is None or m["aa_low"] is None for d in result["datasets"] for m in d["methods"]
     ):
-        lines.append(
-            "– : not defined (an interval of one pair; forgetting of a method trained only at the "
-            "last stage)."
-        )
+        why = ["an interval of one pair", *claims.of_missing_forgetting(rows)]
+        lines.append(f"– : not defined ({'; '.join(why)}).")
     return lines + list(flags)
 
 

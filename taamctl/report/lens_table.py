@@ -30,15 +30,15 @@ UNROUTED = ("none", "given")
 OWN = "run: "  # before the routing that the run itself used
 NOTES = (
     "AA in per cent after the last task, on test and on val (validation), class-balanced, in the "
-    "method's own logit scope; in brackets the share of nodes that got the right task. ± is the population "
-    "standard deviation over seeds.",
+    "method's own logit scope; in brackets the share of nodes that got the right task. ± is the "
+    "population standard deviation over seeds.",
     "grouped: a query graph holds one task's nodes. mixed: all tasks' nodes in one induced graph, "
     "edges between tasks kept.",
     "graph, component, batch B, node: what one task-ID decision is made for. Batches are of nodes "
     "in random order, so in a mixed graph a batch mixes tasks.",
     "run: the routing that the run itself used; on a grouped graph its AA is the run's. amp: "
-    "nearest AMP prototype by cosine. class: nearest class mean. gaussian: shared covariance. ridge: "
-    "regression in closed form. soft: the best of several tasks' experts, each within its own "
+    "nearest AMP prototype by cosine. class: nearest class mean. gaussian: shared covariance. "
+    "ridge: regression in closed form. soft: the best of several tasks' experts, each within its own "
     "classes. smoothed: posterior averaged over the edges. –: no task ID is used. memory M: words "
     "in millions that the method keeps (parameters, sums and stored rows), the router's own not "
     "counted.",

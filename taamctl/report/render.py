@@ -12,6 +12,7 @@ from dataclasses import fields
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import SCOPES
 from taamctl.params.params_file import PACKAGED, read
+from taamctl.report import claims
 from taamctl.report.report_rows import RunRow, SeedsRow
 from taamctl.report.report_tables import csv_text, markdown_rows
 
@@ -89,7 +90,8 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
         f"Split: {splits}. ± is the population standard deviation over seeds.",
     ]
     if any(r.aa is None or r.af is None for r in rows):
-        lines.append("– : not defined (a method trained only at the last stage has no forgetting).")
+        why = claims.of_missing_forgetting(rows) or ["nothing was measured"]
+        lines.append(f"– : not defined ({'; '.join(why)}).")
     lines.append(
         "cost M: additional float32 words in millions, by the papers' rule (parameters and stored "
         "rows; prototypes left out)."
@@ -99,11 +101,7 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
             "The rows' scopes differ: a narrower scope is an easier task. Compare within one (AA "
             "by logit scope in report.md)."
         )
-    if any(r.task_id_kind == "inferred" for r in rows):
-        lines.append(
-            "Every query graph holds one task's nodes, which is what makes a graph-level task ID "
-            "easy."
-        )
+    lines += claims.of_task_ids(rows)
     flags = sorted({f"{r.dataset}: {flag}" for r in rows for flag in r.flags})
     return [*lines, *_one_class(rows), *warnings(rows), *differences(rows), *flags]
 

@@ -26,6 +26,7 @@ KEYS = (
     "verdict",
     "explanation",
     "legacy_af",
+    "validation",
     "method",
     "set",
     "seeds",
@@ -42,12 +43,14 @@ def number(value: float | None, std: float | None, metric: str) -> str:
 
 def cells(record: Record) -> tuple[str, ...]:
     """Return a record's cells, in the order of `COLUMNS`; the AF of the released test pass
-    stands beside the proper one.
+    stands beside the proper one, validation beside test.
     """
     metric = record["metric"]
     ours = number(record["ours"], record["ours_std"], metric)
     if record.get("legacy_af") is not None and record["verdict"] in ("explained", "not reproduced"):
         ours += f" (legacy {record['legacy_af']:.1f})"
+    if record.get("validation") is not None:
+        ours += f" (val {record['validation']:.1f})"
     change = record["difference"]
     shown = "–" if change is None else f"{change:+.{4 if metric == 'cost' else 1}f}"
     entry = record["explanation"].split(" ", 1)[0]
@@ -84,6 +87,8 @@ def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> 
         lines.append(
             "Paper: nothing is printed; these are what the printed AA and AF of TAAM and TPP imply."
         )
+    if any(r.get("validation") is not None for r in records):
+        lines.append("val: the share of validation graphs whose task ID is right, beside test.")
     if any(r.get("legacy_af") is not None for r in records):
         lines.append(
             "legacy: AF as the released test pass computes it, with the final model in place of "
