@@ -38,6 +38,9 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
                     part: {name: inferred.read(f"{part}/{name}") for name in summary.ARRAYS}
                     for part in ("val", "test")
                 },
+                routing={
+                    name: inferred.read(name) for name in summary.ROUTING if inferred.has(name)
+                },
             )
         result = summary.evaluate(dataset, method, seed, params.averaging, inputs)
         atomic_files.write_json(outputs[0], msgspec.to_builtins(result))

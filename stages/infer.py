@@ -8,10 +8,13 @@ from taamctl.core import registry
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method
 from taamctl.learning.contract.method_plugin import method_class
-from taamctl.learning.routing.queries import infer_part
+from taamctl.learning.routing.linear_routing import RouterSettings
+from taamctl.learning.routing.queries import infer_parts
+from taamctl.learning.routing.routing_choice import Asked
 from taamctl.learning.routing.task_id import profiles
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.recorded_params import recorded
-from taamctl.params.train_params import InferParams, TrainParams
+from taamctl.params.train_params import InferParams, LensParams, TrainParams
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Outcome
@@ -24,6 +27,8 @@ from taamctl.store.feature_store import FeatureStore
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     """Infer task IDs and predict val and test parts with one trained method."""
     params = context.params.section(InferParams)
+    lens = context.params.section(LensParams)
+    linear = RouterSettings(lens.router, lens.temperature)
     job = stage_jobs.infer(context, Which(dataset, method, seed))
     features_at, trained_at = job.inputs
 
@@ -34,32 +39,18 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
         ):
             learner, states = trained_again(method, features, trained, trained_at[1])
             routed = params.routed(learner.facts.routing)
-            prototypes = features.means("train")
-            arrays: dict[str, object] = {
-                "stream/bounds": features.info.bounds,
-                "classes/name": features.read("classes/name"),
-            }
-            for part in ("val", "test"):
-                inferred = infer_part(
-                    learner,
-                    states,
-                    queries=[
-                        features.query(k, part, learner.facts.query_needs)
-                        for k in range(features.info.num_tasks)
-                    ],
-                    labels=features.labels(part),
-                    means=features.means(part),
-                    prototypes=prototypes,
-                    params=routed,
-                )
-                arrays |= {f"{part}/{name}": array for name, array in inferred.items()}
+            made = recorded(PrecomputeParams, features.params, *features_at)
+            asked = Asked(params, learner.facts.routing, linear, made)
+            arrays = infer_parts(learner, states, features, asked)
             facts = {
                 **json.loads(trained.attribute("facts")),
-                "prototype_width": profiles(prototypes, routed).shape[1],
-                "routed": [routed.profile, routed.metric],
+                "prototype_width": profiles(features.means("train"), routed).shape[1],
+                "routed": arrays["routing/used"][-1].split("/"),
                 "num_features": features.info.num_features,
                 "settings": {"precompute": features.params, "train": trained.params},
             }
+            arrays["stream/bounds"] = features.read("stream/bounds")
+            arrays["classes/name"] = features.read("classes/name")
 
         def fill(writer: artefact_writer.Writer) -> None:
             writer.attribute("facts", json.dumps(facts, sort_keys=True))

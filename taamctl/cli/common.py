@@ -55,7 +55,7 @@ def make_context(
         )
     _choose(tree, replace(grid, methods=methods))
     if packaged:
-        this_folder.join_odd_classes(tree, settings.overrides or (), quiet=writing.quiet)
+        this_folder.set_usual_of_own(tree, settings.overrides or (), quiet=writing.quiet)
     source = source_text(path, settings.overrides) + (f" --profile {profile}" if profile else "")
     plugins = _plugins(source, tree, check_methods)
     if profile is not None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from taamctl.cli import console
 from taamctl.core import registry
 
-ODD_CLASS = "split.odd_class"
+ROUTER = ("infer.router", "auto")
+# key -> the usual value, that for graphs of one's own, and what the usual one does
+USUAL_OF_OWN = {
+    "split.odd_class": ("drop", "merge_into_last", "drop leaves out"),
+    ROUTER[0]: ("prototype", ROUTER[1], "prototype routes as published"),
+}
 
 
 def warn_of_other_code() -> None:
@@ -23,21 +28,36 @@ def warn_of_other_code() -> None:
         )
 
 
-def join_odd_classes(tree: dict[str, object], overrides: Sequence[str], *, quiet: bool) -> None:
-    """Let a class that is left over join the last task, where no parameter says otherwise and all
-    data sets of the run are graphs of this folder's own: no class of theirs is left out unasked.
+def set_usual_of_own(tree: dict[str, object], overrides: Sequence[str], *, quiet: bool) -> None:
+    """Set what is usual for graphs of one's own, where no parameter says otherwise and all data
+    sets of the run are such graphs: a class that is left over joins the last task, and validation
+    chooses how tasks are told apart.
 
-    The published data sets leave it out, as the published experiments do.
+    The published data sets stay as the published experiments have them.
     """
-    run, split = tree.get("run"), tree.get("split")
-    if not isinstance(run, dict) or not isinstance(split, dict):
+    run = tree.get("run")
+    own = registry.imported("taamctl.datasets")
+    datasets = run.get("datasets") if isinstance(run, dict) else None
+    if not isinstance(datasets, list) or not datasets or not all(name in own for name in datasets):
         return
-    datasets, own = run.get("datasets"), registry.imported("taamctl.datasets")
     stated = {override.partition("=")[0].strip() for override in overrides}
-    if not isinstance(datasets, list) or not datasets or stated & {ODD_CLASS, "split"}:
-        return
-    if split.get("odd_class") != "drop" or not all(name in own for name in datasets):
-        return
-    tree["split"] = {**split, "odd_class": "merge_into_last"}
-    if not quiet:
-        console.say(f"{ODD_CLASS} is merge_into_last for a graph of your own (drop leaves out)")
+    for key, (usual, value, meaning) in USUAL_OF_OWN.items():
+        section, _, name = key.partition(".")
+        values = tree.get(section)
+        if not isinstance(values, dict) or stated & {key, section} or values.get(name) != usual:
+            continue
+        tree[section] = {**values, name: value}
+        if not quiet:
+            console.say(f"{key} is {value} for a graph of your own ({meaning})")
+
+
+def router_of_own(datasets: Sequence[str], chosen: Collection[str]) -> list[str]:
+    """Return, as `section.key=value`, how a new folder routes graphs of one's own where nothing
+    else was chosen, and say so.
+    """
+    key, value = ROUTER
+    own = registry.imported("taamctl.datasets")
+    if key in chosen or not all(name in own for name in datasets):
+        return []
+    console.say(f"{', '.join(datasets)}: set {key}={value}")
+    return [f"{key}={value}"]

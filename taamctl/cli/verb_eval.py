@@ -57,5 +57,5 @@ def show(paths: list[Path], decimals: int, as_json: bool) -> None:
         print(json.dumps(msgspec.to_builtins(found), indent=1, allow_nan=False))
         return
     names, lines = lens_table.table(found, decimals, 3)
-    columns = [Column(name, right=at >= 4) for at, name in enumerate(names)]
+    columns = [Column(name, right=at >= 5) for at, name in enumerate(names)]
     print_table(columns, lines, notes=lens_table.NOTES)

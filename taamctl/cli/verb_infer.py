@@ -7,7 +7,11 @@ from taamctl.cli.shared_options import Grid, Settings, Writing
 
 
 def command(grid: Grid, settings: Settings, writing: Writing) -> None:
-    """Infer task IDs from prototypes and predict the val and test parts."""
-    from taamctl.pipeline import walk
+    """Infer task IDs and predict the val and test parts; warn where validation says that task IDs
+    are not safe.
+    """
+    from taamctl.pipeline import routing_account, walk
 
-    walk.one_stage(make_context(grid, settings, writing, check_methods=True), "infer")
+    context = make_context(grid, settings, writing, check_methods=True)
+    walk.one_stage(context, "infer")
+    routing_account.tell(context)

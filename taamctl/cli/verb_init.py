@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from taamctl.cli import this_folder
 from taamctl.cli.common import make_context
 from taamctl.cli.console import say
 from taamctl.cli.shared_options import (
@@ -54,17 +55,19 @@ def command(
         raise TaamctlError(f"{folder} is a file", "name a folder")
     if data_root is not None:
         data_root = data_root.absolute()
-    settings = RawSettings(PACKAGED, overrides, data_root=data_root)
+    chosen = {override.partition("=")[0].strip() for override in overrides or ()}
     _refuse_elsewhere(folder, datasets)
     with contextlib.ExitStack() as stack:
         place = folder
         if not folder.is_dir():
             place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="taamctl-")))
         stack.enter_context(contextlib.chdir(place))
+        changed = [*(overrides or ()), *this_folder.router_of_own(datasets, chosen)]
+        settings = RawSettings(PACKAGED, changed, data_root=data_root)
         context = make_context(
             Grid(datasets, methods, seeds), settings, Writing(), check_methods=True
         )
-        changes = suggested(context, {o.partition("=")[0].strip() for o in overrides or ()})
+        changes = suggested(context, chosen)
         tree = dict(context.params.tree)
         used = context.params.section(RunParams).datasets
         tree["datasets"] = {**tree["datasets"], **{n: tree["datasets"].get(n, {}) for n in used}}

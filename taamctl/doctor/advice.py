@@ -247,11 +247,10 @@ def routing_findings(routed: Routed) -> list[Finding]:
     """Return why task-ID inference would fail, as validation tells it, and what to set where
     another profile and metric do better.
     """
-    accuracy, grid, by = routed["accuracy"], routed["grid"], routed["by"]
-    doubts = routing.doubts(accuracy, routed["nearness"], grid, by)
-    right = routing.better(grid, by)
-    if right and accuracy is not None and accuracy < 1:
-        changes = routing.settings(right[0])
+    found = routing.Evidence(**routed)
+    doubts = routing.doubts(found)
+    changes = routing.instead(found)
+    if changes:
         mend = "set " + " and ".join(change.replace("=", ": ") for change in changes)
         return [Finding(WARN, doubt, mend, changes) for doubt in doubts]
     mend = (

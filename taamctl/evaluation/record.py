@@ -66,6 +66,18 @@ class TaskIdSummary:
         default=None,
     )
     smallest_margin: Number = described("smallest difference of similarities", default=None)
+    routed_by_stage: list[str] = described(
+        "[T] profile and metric, or router, that decided at every stage", default_factory=list
+    )
+    halves: list[Number] = described(
+        "[T] share of 100 halves of a task's validation nodes whose task is inferred right after "
+        "the last stage; on `val` only",
+        default_factory=list,
+    )
+    surest: dict[str, Number] = described(
+        "the smallest of these shares for every routing that was looked at; on `val` only",
+        default_factory=dict,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

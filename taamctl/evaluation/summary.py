@@ -24,6 +24,8 @@ from taamctl.evaluation.record import (
 
 AVERAGINGS = ("balanced", "micro")
 ARRAYS = ("y", "task", "decision", "similarity", "margin", "legacy", "grid", *SCOPES)
+# How the decisions were made and how sure they are; not in artefacts from before that was known.
+ROUTING = ("routing/used", "routing/name", "routing/halves")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Facts:
     variant: str
     scope: str
     task_id: str
-    routed: tuple[str, str]
+    routed: tuple[str, ...]
     settings: dict[str, object]
     stored: Stored
     num_features: int
@@ -79,6 +81,7 @@ class Inputs:
         split, infer: the parameters of those.
         classes, bounds: names [C], class ranges [T, 2].
         parts: by part, the arrays named in `ARRAYS`.
+        routing: those named in `ROUTING`; none where they were not kept.
     """
 
     facts: str
@@ -88,6 +91,7 @@ class Inputs:
     classes: list[str]
     bounds: Array
     parts: Mapping[str, Mapping[str, Array]]
+    routing: Mapping[str, Array] = field(default_factory=dict)
 
 
 def evaluate(dataset: str, method: str, seed: int, averaging: str, inputs: Inputs) -> Evaluation:
@@ -123,7 +127,9 @@ def evaluate(dataset: str, method: str, seed: int, averaging: str, inputs: Input
         ),
         parameters=costs(facts, len(bounds)),
         parts={
-            part: part_summary(arrays, bounds, facts.task_id, facts.routed[1])
+            part: part_summary(
+                arrays, bounds, facts.task_id, facts.routed[-1], sureness(inputs.routing, part)
+            )
             for part, arrays in inputs.parts.items()
         },
     )
@@ -149,14 +155,53 @@ def scope_summary(
     return out
 
 
-def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str, metric: str) -> PartSummary:
+@dataclass(frozen=True)
+class Sureness:
+    """How the decisions of a part were made and how sure they are, as `TaskIdSummary` has it."""
+
+    routed_by_stage: list[str] = field(default_factory=list)
+    halves: list[Number] = field(default_factory=list)
+    surest: dict[str, Number] = field(default_factory=dict)
+
+
+def sureness(arrays: Mapping[str, Array], part: str) -> Sureness:
+    """Return how sure the decisions after the last stage are.
+
+    Args:
+        arrays: those named in `ROUTING`; none where they were not kept.
+        part: halves are of validation nodes, so `test` has none.
+    """
+    if not arrays:
+        return Sureness()
+    used, names, halves = (arrays[name] for name in ROUTING)
+    by_stage = [str(name) for name in used]
+    if part != "val":
+        return Sureness(by_stage)
+    last = dict(zip(map(str, names), halves[:, -1], strict=True))
+    own = numbers(last.get(by_stage[-1], np.zeros(0)))
+    return Sureness(by_stage, own, {name: _smallest(shares) for name, shares in last.items()})
+
+
+def _smallest(shares: Array) -> Number:
+    known = shares[~np.isnan(shares)]
+    return number(known.min(initial=np.inf))
+
+
+def part_summary(
+    arrays: Mapping[str, Array],
+    bounds: Array,
+    kind: str,
+    metric: str,
+    sure: Sureness = Sureness(),
+) -> PartSummary:
     """Return one part's summary.
 
     Args:
         arrays: those named in `ARRAYS`, as in the `infer` artefact. `legacy` explains printed
             values only: the final model stands in for every stage's model.
         kind: how the method gets its task IDs: `inferred`, `given` or `none`.
-        metric: `cosine` or `euclid`, of the inference.
+        metric: of the inference, such as `cosine`, or its router.
+        sure: how sure the decisions are.
     """
     y = arrays["y"]
     task = arrays["task"]
@@ -187,6 +232,9 @@ def part_summary(arrays: Mapping[str, Array], bounds: Array, kind: str, metric: 
             grid=dict(zip(routing.ROUTINGS, numbers(arrays["grid"]), strict=True)),
             nearness=number(routing.nearness(arrays["similarity"][-1], metric)),
             smallest_margin=number(margins.min(initial=np.inf)),
+            routed_by_stage=sure.routed_by_stage,
+            halves=sure.halves,
+            surest=sure.surest,
         ),
     )
 

@@ -20,6 +20,7 @@ from taamctl.propagation.backends import BACKENDS
 from taamctl.propagation.column_blocks import Blocks, by_rows
 from taamctl.propagation.operator import NO_PAIRS, Operator, build
 from taamctl.propagation.powers import write_hops
+from taamctl.propagation.reconnection import reconnected
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def compute(
     tick()
     pairs = NO_PAIRS
     if params.ls_reconnect:
-        pairs = profiles.reconnected(operator, 0, n, index, params.ls_seed)
+        pairs = reconnected(operator, 0, n, index, params.ls_seed)
     hop_weights = profiles.hop_weights(operator, params.max_hop)
     ls_weights = profiles.ls_weights(operator, params.ls_hops, pairs)
     weights = np.concatenate([hop_weights, ls_weights], axis=1)

@@ -27,6 +27,7 @@ HOME = "taamctl.params"
 # Classes of other packages' plug-ins give such a field a default instead.
 BEFORE: dict[str, dict[str, Plain]] = {
     "taamctl.params.split_params:SplitParams": {"tasks": "by_size", "parts": "drawn"},
+    "taamctl.params.train_params:InferParams": {"router": "prototype"},
     "taamctl.methods.taam:Params": {"layer_norm": True, "residual": True, "precision": "float32"},
     "taamctl.methods.taam_l:Params": {"precision": "float32"},
     "taamctl.methods.analytic:Params": {"rank": None},
@@ -127,7 +128,8 @@ def settings_in_full(settings: Values, method: str) -> dict[str, Plain]:
         **_meant(settings["train"], "method", f"taamctl.methods.{method}:Params"),
     }
     split = _meant(settings, "split", f"{HOME}.split_params:SplitParams")
-    return {**settings, **split, "train": train}
+    infer = _meant(settings, "infer", f"{HOME}.train_params:InferParams")
+    return {**settings, **split, **infer, "train": train}
 
 
 def _meant(recorded: Values, name: str, of: str) -> dict[str, Plain]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.routings import LINEAR
 from taamctl.core.spec import param
 
 
@@ -39,9 +40,16 @@ class InferParams:
     )
     alpha: float = param("AMP: share of the raw features in every step", ge=0, le=1)
     metric: str = param(
-        "cosine, euclid, or as_published", choices=("as_published", "cosine", "euclid")
+        "cosine; euclid; centred: cosine after the mean of the prototypes is taken off; or "
+        "as_published",
+        choices=("as_published", "cosine", "euclid", "centred"),
     )
     ls_trailing_norm: bool = param("LS: keep its trailing D^-1/2")
+    router: str = param(
+        "prototype: the nearest, by profile and metric; gaussian, ridge, class: from sums over "
+        "training nodes, as lens.router has them; auto: what validation is most sure of",
+        choices=("prototype", "auto", *LINEAR),
+    )
 
     def __post_init__(self) -> None:
         if not self.hops or min(self.hops) < 0:

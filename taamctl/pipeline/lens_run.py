@@ -9,6 +9,7 @@ tasks kept.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,13 +19,16 @@ import numpy as np
 import torch
 
 from taamctl.core.json_kinds import LENS
-from taamctl.core.plain_values import canonical
+from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import CSR, Array, QueryGraph
+from taamctl.core.types import PARTS as ALL_PARTS
 from taamctl.evaluation import cost, matrix
 from taamctl.features import group_features as features
 from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.learning.contract.method import Method
-from taamctl.learning.routing import query_units, routing_lens, task_id
+from taamctl.learning.routing import own_routing, query_units, routing_lens, task_id
+from taamctl.learning.routing.linear_routing import RouterSettings
+from taamctl.learning.routing.routing_choice import Asked
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.recorded_params import recorded
 from taamctl.params.run_params import RunParams
@@ -81,7 +85,7 @@ class LensInputs:
         """Return the decisions of a seed's routers, per query set."""
         if seed not in self.routed:
             params = self.context.params
-            # Profile and metric are the lens's own, whatever the run itself routes by.
+            # Of the row `amp`; what the run itself routes by is a row of its own.
             infer = replace(params.section(InferParams), profile="amp", metric="cosine")
             with FeatureStore(*self.input_of("precompute")) as store:
                 routers = routing_lens.Routers(
@@ -116,14 +120,17 @@ def run(shared: LensInputs, method: str, seed: int) -> Outcome:
     context = shared.context
     params = context.params.section(LensParams)
     job = stage_jobs.lens(context, Which(shared.dataset, method, seed))
-    _, cached, trained = job.inputs
+    _, cached, trained, inferred = job.inputs
 
     def compute() -> None:
         facts, settings, learner = _trained(method, *trained, cached)
         stored = facts["stored"]
         cells = []
+        own: list[list[routing_lens.Routing]] = [[] for _ in shared.query_sets]
+        if learner.facts.task_id == "inferred":
+            own = _own(shared, learner, inferred, cached)
         for at, query_set in enumerate(shared.query_sets):
-            routings = _wanted(learner, query_set, shared, seed, at)
+            routings = [*own[at], *_wanted(learner, query_set, shared, seed, at)]
             cells += _cells(learner, query_set, routings, params)
         atomic_files.write_json(
             job.outputs[0],
@@ -156,6 +163,37 @@ def _trained(
         learner, _ = trained_again(method, store, trained, made_by)
         facts = json.loads(trained.attribute("facts"))
         return facts, {"precompute": store.params, "train": trained.params}, learner
+
+
+def _own(
+    shared: LensInputs, method: Method, inferred: tuple[Path, str], cached: tuple[Path, str]
+) -> list[list[routing_lens.Routing]]:
+    """Return the routing that the run itself used, per query set: what it decided, and how it would
+    decide for other units.
+    """
+    lens = shared.context.params.section(LensParams)
+    with artefacts.Artefact(inferred[0], "infer", inferred[1]) as made:
+        routed = "/".join(json.loads(made.attribute("facts"))["routed"])
+        infer = recorded(InferParams, infer_section(made.params), *inferred)
+        decided = {part: made.read(f"{part}/decision")[-1] for part in PARTS}
+    with FeatureStore(*cached) as store:
+        precompute = recorded(PrecomputeParams, {**store.params, "feature_norm": "none"}, *cached)
+        linear = RouterSettings(lens.router, lens.temperature)
+        asked = Asked(infer, method.facts.routing, linear, precompute)
+        own = own_routing.OwnRouting(routed, store, asked)
+        t = store.info.num_tasks
+    found = []
+    for query_set in shared.query_sets:
+        groups = [0]
+        if query_set.protocol == "grouped":
+            groups = [k * len(ALL_PARTS) + ALL_PARTS.index(query_set.part) for k in range(t)]
+        found.append(own_routing.routings(own, query_set, groups, decided[query_set.part], lens))
+    return found
+
+
+def infer_section(params: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Return what an `infer` artefact records of the `infer` section."""
+    return {name: value for name, value in params.items() if name != "linear"}
 
 
 def _wanted(

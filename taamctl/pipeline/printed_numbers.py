@@ -197,6 +197,7 @@ def _row_records(
         legacy = ours.get(f"legacy_{metric}", NOTHING)
         value, std = ours.get(metric, NOTHING)
         record = _record(row, dataset, metric, value, std, legacy=legacy, runs=len(seeds))
+        record["validation"] = ours.get(f"validation_{metric}", NOTHING)[0]
         found.append({**record, "seeds": list(seeds), "sha256": digests})
     return found
 
@@ -255,8 +256,12 @@ def _measured(
     evaluations, in the order of the seeds.
     """
     layout = layout_of(outputs, row.sets)
-    (merged,) = over_seeds([run_row(layout.file("eval", dataset, row.method, s)) for s in seeds])
-    found = {}
+    files = [layout.file("eval", dataset, row.method, s) for s in seeds]
+    (merged,) = over_seeds([run_row(file) for file in files])
+    found: dict[str, Value] = {}
+    (validation,) = over_seeds([run_row(file, "val") for file in files])
+    if validation.task_id_accuracy is not None:
+        found["validation_id"] = (100 * validation.task_id_accuracy, 0.0)
     for name, key in MEASURED.items():
         mean = getattr(merged, key)
         if mean is not None:

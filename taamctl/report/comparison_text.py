@@ -12,6 +12,7 @@ from typing import Any
 
 from taamctl.core.types import SCOPES
 from taamctl.evaluation import statistics
+from taamctl.report import claims
 from taamctl.report.caveats import UNDEFINED
 from taamctl.report.render import shared
 from taamctl.report.report_rows import RunRow
@@ -65,11 +66,7 @@ def conditions(
         f"one task-ID decision per {unit}.",
         _scope_line(result),
     ]
-    if any(r.task_id_kind == "inferred" for r in rows):
-        lines.append(
-            "Every query graph holds one task's nodes, which is what makes a graph-level task ID "
-            "easy."
-        )
+    lines += claims.of_task_ids(rows)
     lines.append(
         f"Split: {', '.join(parts)}. Class orders: {_listed(result['orders'])}; split seeds: "
         f"{_listed(result['splits'])}; seeds: {_listed(result['seeds'])}."
@@ -78,10 +75,8 @@ def conditions(
     if any(
         m["af"] is None or m["aa_low"] is None for d in result["datasets"] for m in d["methods"]
     ):
-        lines.append(
-            "– : not defined (an interval of one pair; forgetting of a method trained only at the "
-            "last stage)."
-        )
+        why = ["an interval of one pair", *claims.of_missing_forgetting(rows)]
+        lines.append(f"– : not defined ({'; '.join(why)}).")
     lines += [
         f"*: not a meaningful AA: test graphs of {d['dataset']} hold one class, so its methods are "
         "not ranked. Compare them in one graph of all tasks: taamctl eval --lens."

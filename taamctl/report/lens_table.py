@@ -27,16 +27,18 @@ from taamctl.store import atomic_files
 NAME = "lens.json"
 BEHIND = ("split", "precompute", "train")  # the stages that a lens file is made from
 UNROUTED = ("none", "given")
+OWN = "run: "  # before the routing that the run itself used
 NOTES = (
-    "AA in per cent on the test part after the last task, class-balanced, in the method's own "
-    "logit scope; in brackets the share of nodes that got the right task. ± is the population "
-    "standard deviation over seeds.",
+    "AA in per cent after the last task, on test and on val (validation), class-balanced, in the "
+    "method's own logit scope; in brackets the share of nodes that got the right task. ± is the "
+    "population standard deviation over seeds.",
     "grouped: a query graph holds one task's nodes. mixed: all tasks' nodes in one induced graph, "
     "edges between tasks kept.",
     "graph, component, batch B, node: what one task-ID decision is made for. Batches are of nodes "
     "in random order, so in a mixed graph a batch mixes tasks.",
-    "amp: nearest AMP prototype. class: nearest class mean. gaussian: shared covariance. ridge: "
-    "regression in closed form. soft: the best of several tasks' experts, each within its own "
+    "run: the routing that the run itself used; on a grouped graph its AA is the run's. amp: "
+    "nearest AMP prototype by cosine. class: nearest class mean. gaussian: shared covariance. "
+    "ridge: regression in closed form. soft: the best of several tasks' experts, each within its own "
     "classes. smoothed: posterior averaged over the edges. –: no task ID is used. memory M: words "
     "in millions that the method keeps (parameters, sums and stored rows), the router's own not "
     "counted.",
@@ -152,8 +154,10 @@ def _is_present(path: Path, layout: Layout, run: tuple[str, str, int]) -> bool:
         return False
     inferred = layout.file("infer", *run)
     recorded = (_inputs(inferred) or {}) if inferred.is_file() else {}
-    for stage in BEHIND:
+    for stage in (*BEHIND, "infer"):
         file = layout.file(stage, *run)
+        if stage == "infer" and file.name not in made_from:
+            continue  # from before the lens showed the run's own routing
         now = _digest_now(file) if file.is_file() else recorded.get(file.name)
         if now is None or now != made_from.get(file.name):
             return False
@@ -256,33 +260,51 @@ def unit_names(found: Sequence[LensRow], most: int) -> list[tuple[str, int]]:
 def table(
     found: Sequence[LensRow], decimals: int, most: int = 9
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return column names and lines: one line per (data set, method, protocol, router, mode) of
-    the test part, a column per unit.
+    """Return column names and lines: one line per (data set, method, protocol, router, mode,
+    part), validation below test, a column per unit.
     """
     units = unit_names(found, most)
     lines: dict[tuple[str, ...], dict[tuple[str, int], str]] = {}
     settings: dict[tuple[str, str], set[str]] = {}
     for r in found:
         settings.setdefault((r.dataset, r.method), set()).add(r.settings)
-    for r in found:
-        if r.part != "test":
-            continue
+    for r in _in_order(found):
         name = r.name
         if len(settings[r.dataset, r.method]) > 1:
             name += f" [{r.settings}]"
-        key = (r.dataset, name, r.protocol, _router(r), f"{r.memory_words / 1e6:.2f}")
+        memory = f"{r.memory_words / 1e6:.2f}"
+        key = (r.dataset, name, r.protocol, _router(r), r.part, memory)
         lines.setdefault(key, {})[r.unit, r.size] = _cell(r, decimals)
     columns = (
         "dataset",
         "method",
         "protocol",
         "router",
+        "part",
         *(f"batch {n}" if n else kind for kind, n in units),
         "memory M",
     )
     return columns, [
-        (*key[:4], *(cells.get(u, "") for u in units), key[4]) for key, cells in lines.items()
+        (*key[:-1], *(cells.get(u, "") for u in units), key[-1]) for key, cells in lines.items()
     ]
+
+
+def _in_order(found: Sequence[LensRow]) -> list[LensRow]:
+    """Return the rows as they came, of a protocol the run's own routing first, and of a router
+    validation after test.
+    """
+    ranks: dict[object, int] = {}
+
+    def rank(what: object) -> int:
+        return ranks.setdefault(what, len(ranks))
+
+    def place(row: LensRow) -> tuple[int, ...]:
+        of = (row.dataset, row.name, row.settings)
+        other = not row.router.startswith(OWN)
+        router = (row.router, row.mode)
+        return rank(of), rank((of, row.protocol)), other, rank(router), row.part != "test"
+
+    return sorted(found, key=place)
 
 
 def _router(row: LensRow) -> str:

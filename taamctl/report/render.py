@@ -12,7 +12,7 @@ from dataclasses import fields
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import SCOPES
 from taamctl.params.params_file import PACKAGED, read
-from taamctl.report import caveats
+from taamctl.report import caveats, claims
 from taamctl.report.report_rows import RunRow, SeedsRow
 from taamctl.report.report_tables import csv_text, markdown_rows, percent
 
@@ -33,7 +33,7 @@ SCOPE_COLUMNS = ("dataset", "method", *SCOPES)
 # not in the CSV, or in its last columns
 APART = {
     *("matrix", "parameters", "flags", "sha256"),
-    *("seeds", "settings", "doubts", "one_class_tasks", "thin_classes"),
+    *("seeds", "settings", "doubts", "instead", "one_class_tasks", "thin_classes"),
 }
 
 
@@ -75,7 +75,8 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
         f"Split: {splits}. ± is the population standard deviation over seeds.",
     ]
     if any(r.aa is None or r.af is None for r in rows):
-        lines.append("– : not defined (a method trained only at the last stage has no forgetting).")
+        why = claims.of_missing_forgetting(rows) or ["nothing was measured"]
+        lines.append(f"– : not defined ({'; '.join(why)}).")
     lines.append(
         "cost M: additional float32 words in millions, by the papers' rule (parameters and stored "
         "rows; prototypes left out)."
@@ -85,11 +86,7 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
             "The rows' scopes differ: a narrower scope is an easier task. Compare within one (AA "
             "by logit scope in report.md)."
         )
-    if any(r.task_id_kind == "inferred" for r in rows):
-        lines.append(
-            "Every query graph holds one task's nodes, which is what makes a graph-level task ID "
-            "easy."
-        )
+    lines += claims.of_task_ids(rows)
     flags = sorted({f"{r.dataset}: {flag}" for r in rows for flag in r.flags})
     return [*lines, *caveats.sentences(rows), *warnings(rows), *differences(rows), *flags]
 
@@ -98,14 +95,28 @@ def warnings(rows: Sequence[SeedsRow]) -> list[str]:
     """Return why task IDs should not be trusted, each once with the methods that it holds for,
     and what to set instead.
     """
-    methods: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], list[SeedsRow]] = {}
     for row in rows:
         for line in row.doubts:
-            methods.setdefault((row.dataset, line), []).append(row.method)
+            found.setdefault((row.dataset, line), []).append(row)
     return [
-        f"warning: {dataset} ({', '.join(dict.fromkeys(names))}): {line}"
-        for (dataset, line), names in methods.items()
+        f"warning: {dataset} ({', '.join(dict.fromkeys(row.method for row in members))}): {line}. "
+        f"{_remedy(members)}"
+        for (dataset, line), members in found.items()
     ]
+
+
+def _remedy(rows: Sequence[SeedsRow]) -> str:
+    """Return what to call instead."""
+    for row in rows:
+        if row.instead:
+            sets = "".join(f" --set {setting}" for setting in row.instead)
+            return f"Run: {command(row)}{sets}"
+    first = rows[0]
+    return (
+        f"Route per node (taamctl eval --lens --dataset {first.dataset} --method {first.method} "
+        f"--seed {first.seeds[0]}), or use a method that needs no task ID, such as analytic."
+    )
 
 
 def differences(rows: Sequence[SeedsRow]) -> list[str]:
@@ -177,14 +188,18 @@ def changes(row: SeedsRow) -> list[str]:
         "infer": packaged["infer"],
         "precompute": packaged["precompute"],
         "train": packaged["train"],
+        "lens": packaged["lens"],
         f"datasets.{row.dataset}": packaged["datasets"].get(row.dataset, {}),
         f"methods.{row.method}": packaged["methods"].get(row.method, {}),
     }
+    infer = dict(settings.get("infer") or {})
+    linear = infer.pop("linear", None)  # what the infer stage reads of the lens section
     made = (
         settings.get("split"),
-        settings.get("infer"),
+        infer,
         settings.get("precompute"),
         settings["train"].get("train"),
+        linear,
         settings.get("dataset"),
         settings["train"].get("method"),
     )

@@ -63,6 +63,7 @@ class RunRow(Condition):
         aa_low, aa_high: the 95 % interval of AA that the test nodes leave open.
         aa_defined: no test graph holds one class only.
         doubts: why its task IDs should not be trusted.
+        instead: which parameters choose a routing that validation trusts.
     """
 
     seed: int
@@ -82,6 +83,7 @@ class RunRow(Condition):
     one_class_tasks: list[int] = field(default_factory=list)
     thin_classes: list[ThinClass] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    instead: list[str] = field(default_factory=list)
     parameters: Cost
     flags: list[str]
     sha256: str
@@ -128,6 +130,7 @@ class SeedsRow(Condition):
     one_class_tasks: list[int]
     thin_classes: list[ThinClass] = field(default_factory=list)
     doubts: list[str]
+    instead: list[str] = field(default_factory=list)
     matrix: list[list[Number]]
     sha256: list[str]
 
@@ -157,6 +160,7 @@ def _row(made: Evaluation, part: str, sha256: str) -> RunRow:
     headline = by_scope[made.scope]
     inferred = made.task_id_kind == "inferred"
     routed = "/".join(made.routed)
+    evidence = _evidence(made, routed)
     return RunRow(
         dataset=made.dataset,
         method=made.method,
@@ -187,7 +191,8 @@ def _row(made: Evaluation, part: str, sha256: str) -> RunRow:
         task_id_grid=chosen.task_id.grid,
         one_class_tasks=made.one_class_tasks,
         thin_classes=made.thin_classes,
-        doubts=_doubts(made, routed) if inferred else [],
+        doubts=routing.doubts(evidence),
+        instead=list(routing.instead(evidence)),
         parameters=made.parameters,
         flags=made.flags,
         sha256=sha256,
@@ -200,10 +205,23 @@ def without_seed(settings: dict[str, Any]) -> dict[str, Any]:
     return {**settings, "train": train}
 
 
-def _doubts(made: Evaluation, routed: str) -> list[str]:
-    """Say why task IDs should not be trusted: always from validation, whatever part a row is of."""
+def _evidence(made: Evaluation, routed: str) -> routing.Evidence:
+    """Return what there is to say of task IDs: always from validation, whatever part a row is of;
+    nothing of a method that infers none.
+    """
+    if made.task_id_kind != "inferred":
+        return routing.Evidence(routed)
     found = made.parts["val"].task_id
-    return routing.doubts(found.accuracy, found.nearness, found.grid, routed)
+    asked = made.settings.get("infer") or {}
+    return routing.Evidence(
+        by=routed,
+        accuracy=found.accuracy,
+        nearness=found.nearness,
+        grid=found.grid,
+        halves=found.halves,
+        surest=found.surest,
+        chosen=asked.get("router") == "auto",
+    )
 
 
 def over_seeds(rows: Iterable[RunRow]) -> list[SeedsRow]:
@@ -254,6 +272,7 @@ def _merged(members: Sequence[RunRow]) -> SeedsRow:
         one_class_tasks=first.one_class_tasks,
         thin_classes=first.thin_classes,
         doubts=list(dict.fromkeys(line for run in members for line in run.doubts)),
+        instead=next((run.instead for run in members if run.instead), []),
         matrix=[numbers(row) for row in stacked.mean(axis=0)],
         sha256=[run.sha256 for run in members],
     )

@@ -27,6 +27,7 @@ KEYS = (
     "verdict",
     "explanation",
     "legacy_af",
+    "validation",
     "method",
     "set",
     "seeds",
@@ -49,7 +50,7 @@ def number(value: float | None, std: float | None, metric: str, digits: int | No
 
 def cells(record: Record) -> tuple[str, ...]:
     """Return a record's cells, in the order of `COLUMNS`; the AF of the released test pass
-    stands beside the proper one.
+    stands beside the proper one, validation beside test.
     """
     metric = record["metric"]
     ours = number(record["ours"], record["ours_std"], metric)
@@ -59,6 +60,8 @@ def cells(record: Record) -> tuple[str, ...]:
         "not reproduced",
     ):
         ours += f" (legacy {record['legacy_af']:.1f})"
+    if record.get("validation") is not None:
+        ours += f" (val {record['validation']:.1f})"
     change = record["difference"]
     shown = "–" if change is None else f"{change:+.{4 if metric == 'cost' else 1}f}"
     entry = record["explanation"].split(" ", 1)[0]
@@ -111,6 +114,8 @@ def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> 
             f"imply. as implied: within {published.ERRORS:g} standard errors of the difference. "
             "Difference = ours - implied."
         ]
+    if any(r.get("validation") is not None for r in records):
+        lines.append("val: the share of validation graphs whose task ID is right, beside test.")
     if any(r.get("legacy_af") is not None for r in records):
         lines.append(
             "legacy: AF as the released test pass computes it, with the final model in place of "

@@ -79,7 +79,14 @@ def train(context: Context, which: Which, device: str) -> Job:
 def infer(context: Context, which: Which) -> Job:
     """Return what inference with one trained method makes."""
     params = context.params.section(InferParams)
-    return _of_run(context, "infer", which, canonical(params), {"infer": params}, flushes=True)
+    recorded = canonical(params)
+    if params.router != "prototype":  # what its routers read besides
+        lens = context.params.section(LensParams)
+        recorded = {
+            **recorded,
+            "linear": {"router": canonical(lens.router), "temperature": lens.temperature},
+        }
+    return _of_run(context, "infer", which, recorded, {"infer": params}, flushes=True)
 
 
 def evaluation(context: Context, which: Which) -> Job:

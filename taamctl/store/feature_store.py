@@ -67,13 +67,18 @@ class FeatureStore(Artefact):
                 extras |= {name: self.read(f"{where}/{name}") for name in EXTRAS[need]}
         return extras
 
+    def holds(self, needs: Sequence[str]) -> bool:
+        """Tell whether the extra arrays that `needs` names were stored."""
+        first = group(0, "train")
+        return all(
+            self.has(f"{first}/{need}") or all(self.has(f"{first}/{n}") for n in EXTRAS[need])
+            for need in needs
+        )
+
     def require(self, needs: Sequence[str]) -> None:
         """Refuse, before any training, features that lack what a method needs."""
         for need in needs:
-            first = group(0, "train")
-            if not self.has(f"{first}/{need}") and not all(
-                self.has(f"{first}/{name}") for name in EXTRAS[need]
-            ):
+            if not self.holds((need,)):
                 raise TaamctlError(
                     f"{self.path} does not hold what this method needs: {need}",
                     f"set precompute.store_{need} to true and run taamctl precompute",

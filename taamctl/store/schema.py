@@ -218,11 +218,22 @@ KINDS: dict[str, Kind] = {
         open_entries=True,
     ),
     "infer": Kind(
-        2,
+        3,
         "task-ID decisions and the predictions that follow from them",
         {
             "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
             "classes/name": Entry("str", ("C",), "class names, in stream order"),
+            "routing/used": Entry(
+                "str", ("stage",), "profile and metric, or router, that decided at a stage", since=3
+            ),
+            "routing/name": Entry("str", ("routing",), "the routings that were looked at", since=3),
+            "routing/halves": Entry(
+                "float64",
+                ("routing", "stage", "T"),
+                "share of 100 halves of a task's validation nodes whose task was inferred right; "
+                "NaN where the task was not seen or has none, or the routing was not looked at",
+                since=3,
+            ),
             "{part}/y": Entry("int64", ("N",), "true stream class ids, rows grouped by task"),
             "{part}/task": Entry("int64", ("N",), "true task of every row (used by eval only)"),
             "{part}/decision": Entry(

@@ -39,7 +39,10 @@ STEPS: dict[str, Mapping[int, Callable[[Attributes], Attributes]]] = {
         2: unchanged,  # 3 may hold the sizes of the features
     },
     "bank_shared": {1: unchanged},  # 2 may hold the sizes of the features
-    "infer": {1: unchanged},  # 2 added what explains printed AF values
+    "infer": {
+        1: unchanged,  # 2 added what explains printed AF values
+        2: unchanged,  # 3 added how sure the decisions are
+    },
 }
 
 

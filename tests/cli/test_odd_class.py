@@ -16,7 +16,7 @@ def chosen(datasets: list[str], odd_class: str = "drop", overrides: tuple[str, .
         "run": {"datasets": datasets},
         "split": {"odd_class": odd_class, "seed": 42},
     }
-    this_folder.join_odd_classes(tree, overrides, quiet=True)
+    this_folder.set_usual_of_own(tree, overrides, quiet=True)
     assert tree["split"]["seed"] == 42
     return tree["split"]["odd_class"]
 

@@ -28,6 +28,7 @@ RUN = (
     "report.pictures=false",
     "--quiet",
 )
+AS_PUBLISHED = ("--set", "infer.router=prototype")
 
 
 def write(
@@ -79,15 +80,15 @@ def test_routing_that_fails_on_validation_is_told_by_run_report_doctor_and_init(
     of_one_direction(tmp_path)
     imported(tmp_path, support)
     said = "task IDs by amp/cosine are right on 50 % of the validation graphs"
-    run = support.taamctl(tmp_path, *RUN)
+    run = support.taamctl(tmp_path, *RUN, *AS_PUBLISHED)
     assert run.code == 0, run.err
     assert f"warning: own (linear_probe): {said}" in " ".join(run.out.split())
-    (row,) = json.loads(support.taamctl(tmp_path, *RUN, "--json").out)
+    (row,) = json.loads(support.taamctl(tmp_path, *RUN, *AS_PUBLISHED, "--json").out)
     assert len(row["doubts"]) == 1 and "amp/euclid" in row["doubts"][0]
     for name in ("report.md", "report.html"):
         assert said in (tmp_path / "outputs" / "report" / name).read_text()
 
-    doctor = support.taamctl(tmp_path, "data", "doctor", "own")
+    doctor = support.taamctl(tmp_path, "data", "doctor", "own", *AS_PUBLISHED)
     assert (
         doctor.code == 0
         and f"warning: {said}" in doctor.out
@@ -99,9 +100,8 @@ def test_routing_that_fails_on_validation_is_told_by_run_report_doctor_and_init(
             "the doctor routes as infer does"
         )
 
-    made = support.taamctl(
-        tmp_path, "init", "--dataset", "own", "--method", "linear_probe", "--seed", "1"
-    )
+    start = ("init", "--dataset", "own", "--method", "linear_probe", "--seed", "1")
+    made = support.taamctl(tmp_path, *start, *AS_PUBLISHED)
     assert made.code == 0, made.err
     assert "own: set infer.metric=euclid" in made.err
     assert yaml.safe_load((tmp_path / "params.yaml").read_text())["infer"]["metric"] == "euclid"
@@ -124,9 +124,9 @@ def test_prototypes_that_lie_close_are_told_with_the_margin(
         per_class=40,
     )
     imported(tmp_path, support)
-    rows = json.loads(support.taamctl(tmp_path, *RUN, "--json").out)
+    rows = json.loads(support.taamctl(tmp_path, *RUN, *AS_PUBLISHED, "--json").out)
     assert rows[0]["doubts"], "either wrong on validation, or too close"
-    doctor = support.taamctl(tmp_path, "data", "doctor", "own")
+    doctor = support.taamctl(tmp_path, "data", "doctor", "own", *AS_PUBLISHED)
     assert f"warning: {rows[0]['doubts'][0]}" in doctor.out, (
         "the same words before and after training"
     )
@@ -323,7 +323,9 @@ def test_init_writes_both_settings_of_a_routing_or_neither(
     of_one_direction(tmp_path)
     imported(tmp_path, support)
     done = support.taamctl(
-        tmp_path, "init", "--dataset", "own", "--method", "taam", "--set", "infer.metric=cosine"
+        tmp_path,
+        *("init", "--dataset", "own", "--method", "taam", "--set", "infer.metric=cosine"),
+        *AS_PUBLISHED,
     )
     assert done.code == 0, done.err
     infer = yaml.safe_load((tmp_path / "params.yaml").read_text())["infer"]

@@ -10,8 +10,7 @@ import torch
 
 from taamctl.core.types import SCOPES, Array, Prediction, QueryGraph
 from taamctl.learning.contract.method import Method, State
-from taamctl.learning.routing import task_id
-from taamctl.params.train_params import InferParams
+from taamctl.learning.routing import routing_choice, task_id
 
 Predicted = tuple[int, int, Prediction]  # stage, query graph, what is predicted
 
@@ -107,29 +106,45 @@ def predict_legacy(
     return out
 
 
-def infer_part(
+def infer_parts(
     method: Method,
     states: Sequence[State],
-    *,
-    queries: Sequence[QueryGraph],
-    labels: Sequence[Array],
-    means: task_id.Means,
-    prototypes: task_id.Means,
-    params: InferParams,
-) -> dict[str, Array]:
-    """Decide the task of every query graph of a part and predict it; return the arrays of an
-    `infer` artefact's part.
-
-    Args:
-        queries, labels: of T tasks; the labels are passed through, no decision or prediction reads
-            them.
-        means: of the query graphs. prototypes: of the training parts.
-        params: with profile and metric resolved.
+    features: routing_choice.Features,
+    asked: routing_choice.Asked,
+) -> dict[str, Array | tuple[str, ...]]:
+    """Decide the task of every query graph of both parts and predict it; return the arrays of an
+    `infer` artefact, by path.
     """
-    t = len(queries)
-    decided = task_id.decide(
-        task_id.profiles(means, params), task_id.profiles(prototypes, params), params.metric
-    )
+    routing = routing_choice.decide(features, asked)
+    found: dict[str, Array | tuple[str, ...]] = {
+        "routing/used": routing.used,
+        "routing/name": tuple(routing.shares),
+    }
+    t = features.info.num_tasks
+    found["routing/halves"] = np.array(list(routing.shares.values())).reshape(-1, t, t)
+    infer = asked.infer.routed(asked.published)
+    prototypes = features.means("train")
+    for part, decided in routing.decisions.items():
+        means = features.means(part)
+        made = {
+            **_part(method, states, features, part, decided),
+            "grid": task_id.grid(means, prototypes, infer),
+        }
+        found |= {f"{part}/{name}": array for name, array in made.items()}
+    return found
+
+
+def _part(
+    method: Method,
+    states: Sequence[State],
+    features: routing_choice.Features,
+    part: str,
+    decided: task_id.Decisions,
+) -> dict[str, Array]:
+    """Predict the query graphs of a part; their labels are passed through, and read by nothing."""
+    t = features.info.num_tasks
+    queries = [features.query(k, part, method.facts.query_needs) for k in range(t)]
+    labels = features.labels(part)
     if method.facts.task_id == "given":
         decided = task_id.given(t)
     return {
@@ -139,6 +154,5 @@ def infer_part(
         "similarity": decided.similarity,
         "margin": decided.margin,
         **predict_stream(method, states, queries, decided.choice),
-        "grid": task_id.grid(means, prototypes, params),
         "legacy": predict_legacy(method, states, queries, decided.choice),
     }

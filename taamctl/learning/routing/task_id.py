@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.routings import GRID
 from taamctl.core.types import Array
 from taamctl.params.train_params import InferParams
 
 # Per graph: hop means [J, F] and LS means [2, F]; None without a node.
 Means = Sequence[tuple[Array, Array] | None]
-GRID = (("amp", "cosine"), ("amp", "euclid"), ("ls", "cosine"), ("ls", "euclid"))
 
 
 def amp_weights(hop: int, alpha: float) -> Array:
@@ -65,11 +65,15 @@ def profiles(means: Means, params: InferParams) -> Array:
 
 
 def similarity(query: Array, prototypes: Array, metric: str) -> Array:
-    """Return the similarity of a profile [D] to prototypes [K, D]: cosine, or minus the
-    Euclidean distance.
+    """Return the similarity of a profile [D] to prototypes [K, D]: cosine, minus the Euclidean
+    distance, or `centred`: cosine after the mean of the prototypes is taken off both, which
+    compares what tells tasks apart and not what they have in common.
     """
     if metric == "euclid":
         return np.asarray(-np.linalg.norm(prototypes - query, axis=1))
+    if metric == "centred":
+        centre = prototypes.mean(axis=0)
+        return similarity(query - centre, prototypes - centre, "cosine")
     norms = np.linalg.norm(prototypes, axis=1) * np.linalg.norm(query)
     lowest = np.full(len(prototypes), -1.0)
     return np.asarray(np.divide(prototypes @ query, norms, out=lowest, where=norms > 0))
@@ -113,11 +117,32 @@ def decide(queries: Array, prototypes: Array, metric: str) -> Decisions:
         whole = similarity(query, prototypes, metric)
         for stage in range(j, len(prototypes)):
             seen = whole[: stage + 1]
+            if metric == "centred":  # around the mean of the prototypes there are at that stage
+                seen = similarity(query, prototypes[: stage + 1], metric)
             made.similarity[stage, j, : stage + 1] = seen
             made.choice[stage, j] = int(seen.argmax())
             if stage:
                 second, first = np.partition(seen, -2)[-2:]
                 made.margin[stage, j] = first - second
+    return made
+
+
+def from_similarity(similar: Array) -> Decisions:
+    """Return the decisions that follow from similarities, [stage, T, T]; the largest one decides,
+    of equal ones the lowest task's.
+
+    Args:
+        similar: row (stage, j) holds those of task j's query graph to tasks 0..stage; NaN where
+            there are none.
+    """
+    made = Decisions.none(len(similar))
+    made.similarity[:] = similar
+    for stage, j in zip(*np.nonzero(~np.isnan(similar[:, :, 0])), strict=True):
+        seen = similar[stage, j, : stage + 1]
+        made.choice[stage, j] = int(seen.argmax())
+        if stage:
+            second, first = np.partition(seen, -2)[-2:]
+            made.margin[stage, j] = first - second
     return made
 
 

@@ -208,7 +208,10 @@ PLACES: dict[str, tuple[str, Callable[[Any, Path], object]]] = {
         "taamctl.stages.train:train_stream",
         lambda c, b: train.run(c, "synthetic", "taam", 1),
     ),
-    "infer": ("taamctl.stages.infer:infer_part", lambda c, b: infer.run(c, "synthetic", "taam", 1)),
+    "infer": (
+        "taamctl.stages.infer:infer_parts",
+        lambda c, b: infer.run(c, "synthetic", "taam", 1),
+    ),
     "lens": ("taamctl.pipeline.lens_run:_cells", lambda c, b: look(c)),
     "audit": ("taamctl.features.group_features:compute_all", lambda c, b: audit_features(c)),
     "a worker's task": ("taamctl.cluster.work_unit:learn_stage", lambda c, b: learn_a_unit(c)),

@@ -16,6 +16,7 @@ from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.propagation.backends import BACKENDS
 from taamctl.propagation.operator import Operator, build, with_self_loops
 from taamctl.propagation.powers import hop_matrices
+from taamctl.propagation.reconnection import reconnected
 
 PARAMS = PrecomputeParams(
     hops=2,
@@ -204,7 +205,7 @@ def test_reconnecting_ties_isolated_nodes_inside_their_group(directed: bool) -> 
     alone = np.flatnonzero((before > 0).sum(1) == 1)
     assert len(alone)
     for g, (low, high) in enumerate(pairwise(OFFSET.tolist())):
-        rows, columns = profiles.reconnected(operator, low, high, g, 0)
+        rows, columns = reconnected(operator, low, high, g, 0)
         assert (owner[rows] == g).all()
         assert (owner[columns] == g).all()
         assert (before[rows, columns] == 0).all(), "an entry that is there already"
@@ -215,7 +216,7 @@ def test_reconnecting_ties_isolated_nodes_inside_their_group(directed: bool) -> 
             before[c, r] > 0 or (c, r) in {*zip(rows.tolist(), columns.tolist(), strict=True)}
             for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
         ), "a tie goes both ways"
-        again = profiles.reconnected(operator, low, high, g, 0)
+        again = reconnected(operator, low, high, g, 0)
         assert np.array_equal(rows, again[0])
         assert np.array_equal(columns, again[1])
 

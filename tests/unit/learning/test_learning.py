@@ -21,7 +21,12 @@ TRAIN = TrainParams(
     epochs=3, lr=0.01, weight_decay=0.0, balance=True, node_batch=0, device="cpu", threads=1
 )
 AMP = InferParams(
-    profile="amp", hops={0: 1.0, 2: 1.0}, alpha=0.1, metric="cosine", ls_trailing_norm=True
+    profile="amp",
+    hops={0: 1.0, 2: 1.0},
+    alpha=0.1,
+    metric="cosine",
+    ls_trailing_norm=True,
+    router="prototype",
 )
 
 

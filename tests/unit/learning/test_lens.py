@@ -58,7 +58,12 @@ def test_unit_means_are_means() -> None:
 
 def test_the_mean_of_node_profiles_is_the_graph_profile() -> None:
     infer = InferParams(
-        profile="amp", hops={0: 1.0, 2: 0.5}, alpha=0.1, metric="cosine", ls_trailing_norm=True
+        profile="amp",
+        hops={0: 1.0, 2: 0.5},
+        alpha=0.1,
+        metric="cosine",
+        ls_trailing_norm=True,
+        router="prototype",
     )
     hops = {j: torch.randn(7, 4, generator=torch.Generator().manual_seed(j)) for j in range(3)}
     whole = task_id.profile(
