@@ -83,7 +83,7 @@ def on_validation(
 
 
 def _nodes(
-    raw: Array | CSR, split: Split, precompute: PrecomputeParams, norm: str
+    raw: Array | CSR, split: Split, precompute: PrecomputeParams, norm: Norm
 ) -> tuple[list[routing_choice.Load], list[Array]]:
     """Return per task what returns its validation nodes, and their classes."""
     parts = Parts.of(split.orig_id, split.offset, split.edges)
