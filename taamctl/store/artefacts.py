@@ -238,6 +238,9 @@ class Artefact:
                 raise TypeError("a folder stands where an array belongs")
             if found.nbytes > self.path.stat().st_size:  # nothing is packed
                 raise ValueError("an array is larger than the file")
+            text = found.dtype == object and found.size
+            if text and not heap_check.texts_fit(self.path, found.id.get_offset(), found.size):
+                raise ValueError("its texts are larger than the file")
             return found
 
     @contextmanager

@@ -9,8 +9,11 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 
+import numpy as np
+
 MAGIC = b"GCOL\x01\0\0\0"  # the signature and version 1 of a collection of objects
 HEADER = 16  # bytes before the first object, and before what each object holds
+REFERENCE = np.dtype([("length", "<u4"), ("collection", "<u8"), ("object", "<u4")])
 EITHER_END = 1 << 25  # bytes at the begin and the end of a larger file that are looked at: texts
 # are written before and after the large arrays
 
@@ -28,6 +31,22 @@ def are_sound(path: Path) -> bool:
         if size > 2 * EITHER_END:
             parts = [(0, EITHER_END), (size - EITHER_END, size)]
         return all(_sound_between(content, low, high) for low, high in parts)
+
+
+def texts_fit(path: Path, at: int | None, count: int) -> bool:
+    """Tell whether texts claim no more bytes than the file has; HDF5 takes memory for what they
+    claim.
+
+    Args:
+        at: where the references to the texts stand; None where that is not in one place.
+        count: how many there are.
+    """
+    if at is None:
+        return True
+    with path.open("rb") as stream:
+        stream.seek(at)
+        claimed = np.frombuffer(stream.read(count * REFERENCE.itemsize), REFERENCE)["length"]
+    return int(claimed.sum(dtype=np.int64)) <= path.stat().st_size
 
 
 def _sound_between(content: mmap.mmap, low: int, high: int) -> bool:
