@@ -19,7 +19,8 @@ def columns_of(path: Path) -> dict[str, Array]:
     """
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(path)
+    with pyarrow.parquet.ParquetFile(path) as file:  # read_table would import pandas first
+        table = file.read()
     twice = next((n for i, n in enumerate(table.column_names) if n in table.column_names[:i]), None)
     if twice is not None:
         raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
@@ -51,4 +52,10 @@ def _column(path: Path, name: str, column: Any) -> Array:
         return np.array(
             [float("nan") if v is None else v for v in column.to_pylist()], object
         )  # as floats, large ids would collide
+    # Arrow's own way to NumPy imports pandas, which takes longer than a small table
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if number and not column.null_count and len(column):
+        return np.concatenate([np.from_dlpack(chunk) for chunk in column.chunks if len(chunk)])
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return np.array([*column.to_pylist(), None], object)[:-1]
     return np.array(column.to_numpy())
