@@ -117,7 +117,7 @@ def _h5(paths: list[Path]) -> None:
     from taamctl.datasets import _imported
 
     _imported.module(paths[0])
-    for _ in _imported.features(paths[0]).blocks():
+    for _ in _imported.features(paths[0]):
         pass
     _imported.read(paths[0])
 

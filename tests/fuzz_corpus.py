@@ -47,7 +47,7 @@ def specs() -> Iterator[Any]:
     """Yield graphs: plain, with names, with times and parts."""
     part = ["train", "val", "test", ""]
     yield FORMATS.Spec()
-    yield FORMATS.Spec(ids=["a", "b b", "ü", "d,"], time=[1, 2, 3, 4], part=part)
+    yield FORMATS.Spec(ids=["a", "b b", "ü", "d"], time=[1, 2, 3, 4], part=part)
     yield FORMATS.Spec(y=np.array([2, 0, 1, 1]), time=[1, 2, 3, 4])
 
 
@@ -166,7 +166,7 @@ def _parquet(root: Path) -> None:
     _of("parquet")(root)
     nodes = pa.table(
         {
-            "id": pa.array(["a", "b", None, "d"]).dictionary_encode(),
+            "id": pa.array(["a", "b", "c", "d"]).dictionary_encode(),
             "label": pa.array([1, None, 2, 2]),
             "v": pa.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0], [1.0, 1.0]]),
             "time": pa.array([1, 2, 3, 4], pa.timestamp("s")),

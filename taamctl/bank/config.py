@@ -152,7 +152,10 @@ def completed(values: Recorded) -> dict[str, Plain]:
 
 def _own_params(values: Recorded) -> type[object] | None:
     """Return the class of the method's own parameters; None where it has none."""
-    cls = registry.method_params(values["method"])
+    name = values.get("method")
+    if not isinstance(name, str):
+        raise TaamctlError("a bank's parameters name no method", "restore the bank from a copy")
+    cls = registry.method_params(name)
     return cls
 
 

@@ -84,12 +84,18 @@ def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, pat
     """Write one member whose name is one of ours; anything else is refused, so nothing lands
     outside of the folder.
     """
-    if not member.isfile() or not store.OURS.fullmatch(member.name):
+    # a sparse member, which no bank has, may claim any size
+    if not member.isfile() or member.issparse() or not store.OURS.fullmatch(member.name):
         raise TaamctlError(
-            f"{path} is no exported bank: it holds {member.name!r}",
+            f"{path} is no exported bank: it holds {member.name[:60]!r}",
             "make it again with: taamctl bank export DIR FILE.tar",
         )
     target = folder / PurePosixPath(member.name)
+    if target.exists():
+        raise TaamctlError(
+            f"{path} is no exported bank: it holds {member.name} twice",
+            "make it again with: taamctl bank export DIR FILE.tar",
+        )
     target.parent.mkdir(exist_ok=True)
     data = archive.extractfile(member)
     assert data is not None

@@ -25,6 +25,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
+from taamctl.graph import gzip_check
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.graph.npz_check import require_sound
 from taamctl.graph.raw_values import clean_labels, dense_features, reading
@@ -127,6 +128,8 @@ def require_files(folder: Path, where: str, names: tuple[str, ...]) -> None:
 def _read_csv(folder: Path) -> tuple[RawArrays, Array]:
     import pandas as pd
 
+    for path in folder.glob("*.csv.gz"):
+        gzip_check.require_room(path)
     raw = _raw_reader().read_csv_graph_raw
     with _silent():
         graph = _only(raw(str(folder)))

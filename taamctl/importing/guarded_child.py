@@ -82,12 +82,10 @@ def limit(memory: int, seconds: int) -> None:
 
 def written(into: Path, found: Mapping[str, Plain]) -> dict[str, Plain]:
     """Write arrays as files of their own; return what stands for every value."""
-    import scipy.sparse as sp
-
     parts: dict[str, Plain] = {}
     for at, (name, value) in enumerate(found.items()):
-        if sp.issparse(value):
-            parts[name] = _sparse(into, at, sp.csc_matrix(value))
+        if hasattr(value, "tocsc"):
+            parts[name] = _sparse(into, at, value.tocsc())
         elif isinstance(value, np.ndarray) and value.dtype.kind == "O":
             parts[name] = _objects(into, at, value)
         elif isinstance(value, np.ndarray):

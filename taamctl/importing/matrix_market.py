@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.input_limits import require_memory
 from taamctl.importing.messages import shown
 from taamctl.importing.tables import opened
 
@@ -79,6 +80,7 @@ def read_matrix(path: Path) -> tuple[sp.coo_matrix, tuple[str, ...]]:
             raise TaamctlError(f"{path} holds complex numbers", "features and edges are real")
         size = header.end + _check_entries(stream, header, path)
         _require_room(header, size, path)
+        require_memory(8 * max(header.sizes[:2]), str(path), "a number for each row or column")
         stream.seek(0)
         content = _copy(stream, path, header, size)
     notes: tuple[str, ...] = ()

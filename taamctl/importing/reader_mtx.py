@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.input_limits import require_memory
 from taamctl.core.types import Array
 from taamctl.importing import column_names, headers, roles
 from taamctl.importing.matrix_market import is_matrix, read_matrix, refuse_nan
@@ -44,7 +45,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     tables = [path for path in paths if path not in matrices]
     _refuse_called_so(tables)
     label_path = _labels_among(matrices)
-    labels = None if label_path is None else _dense(matrices.pop(label_path))
+    labels = None if label_path is None else _dense(matrices.pop(label_path), label_path)
     edge_path, feature_path = _which(matrices)
     adjacency = matrices[edge_path].tocoo()
     _require_square(adjacency, edge_path)
@@ -227,6 +228,7 @@ def _which(matrices: dict[Path, sp.spmatrix]) -> tuple[Path, Path | None]:
     return first, rest[0] if rest else None
 
 
-def _dense(matrix: sp.spmatrix) -> Array:
+def _dense(matrix: sp.spmatrix, path: Path) -> Array:
+    require_memory(8 * matrix.shape[0] * matrix.shape[1], str(path), "its labels")
     dense: Array = matrix.toarray()
     return dense.ravel() if min(dense.shape) == 1 else dense

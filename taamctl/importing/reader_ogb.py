@@ -11,6 +11,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.graph import gzip_check
 from taamctl.graph.ogb_adapter import BINARY_FILES, CSV_FILES, read_folder, require_files
 from taamctl.graph.raw_values import reading
 from taamctl.importing.arrays import only
@@ -133,6 +134,8 @@ def _parts(split: Path, n: int) -> Array | None:
 
 def _rows(path: Path, n: int) -> Array:
     """Return the node numbers that a file of a split lists, [n] int64."""
+    with reading(str(path)):
+        gzip_check.require_room(path)
     with reading(str(path)), gzip.open(path, "rt", encoding="utf-8") as stream:
         rows = np.array([int(line) for line in stream.read().split()], np.int64)
     outside = np.flatnonzero((rows < 0) | (rows >= n))

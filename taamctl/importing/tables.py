@@ -20,6 +20,7 @@ from typing import IO, Any, cast
 from taamctl.core.errors import TaamctlError
 from taamctl.core.input_limits import MOST_COLUMNS
 from taamctl.core.types import Array
+from taamctl.graph import gzip_check
 from taamctl.graph.raw_values import reading
 from taamctl.importing import arrow_tables, guarded
 from taamctl.importing.held_table import HeldTable, TableSource
@@ -75,6 +76,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         with path.open("rb") as plain:
             magic = plain.read(2)
         zipped = magic == b"\x1f\x8b"
+        if zipped:
+            gzip_check.require_room(path)
         with cast("IO[bytes]", gzip.open(path, "rb")) if zipped else path.open("rb") as stream:
             if zipped and not stream.read(1):
                 raise TaamctlError(f"{path} is empty", "check how it was written")

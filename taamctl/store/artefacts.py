@@ -18,7 +18,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain
 from taamctl.core.types import Array
-from taamctl.store import schema
+from taamctl.store import heap_check, schema
 from taamctl.store.artefact_writer import checksum
 from taamctl.store.upgrades import Attributes, versions_of
 
@@ -56,7 +56,9 @@ class Artefact:
         if not self.path.is_file():
             raise TaamctlError(f"no file {self.path}", self._make)
         try:
-            return h5py.File(self.path, "r", locking=False)
+            if heap_check.are_sound(self.path):
+                return h5py.File(self.path, "r", locking=False)
+            raise OSError("a heap that has no end")
         except PermissionError:
             raise TaamctlError(
                 f"cannot read {self.path}: permission denied", "make it readable for this user"
@@ -233,8 +235,18 @@ class Artefact:
         if not self.has(path):
             self._require_since(path)
             raise TaamctlError(f"{self.path} has no entry {path}", self._remake())
+        import h5py
+
         with self._guard(path):
-            return self._handle[path]
+            found = self._handle[path]
+            if not isinstance(found, h5py.Dataset):
+                raise TypeError("a folder stands where an array belongs")
+            if found.nbytes > self.path.stat().st_size:  # nothing is packed
+                raise ValueError("an array is larger than the file")
+            text = found.dtype == object and found.size
+            if text and not heap_check.texts_fit(self.path, found.id.get_offset(), found.size):
+                raise ValueError("its texts are larger than the file")
+            return found
 
     @contextmanager
     def _guard(self, what: str) -> Iterator[None]:
