@@ -25,6 +25,7 @@ _FAULTS = (
     MemoryError,
     OSError,
     RuntimeError,
+    SystemError,
     TypeError,
     ValueError,
     pickle.UnpicklingError,
