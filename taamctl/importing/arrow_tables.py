@@ -66,9 +66,10 @@ def columns_of(path: Path) -> dict[str, Array]:
     pyarrow = _pyarrow(path)
     files = files_of_table(path)
     parts = [_table(file, pyarrow) for file in files]
-    _require_same_columns(files, [part.column_names for part in parts])
     with reading(str(path)):
+        _require_same_columns(files, [part.column_names for part in parts])
         table = pyarrow.concat_tables(parts, promote_options="permissive")
+        table.validate(full=True)  # else offsets of a damaged file lead out of memory
         twice = [name for name in table.column_names if table.column_names.count(name) > 1]
         if twice:
             raise TaamctlError(f"{path}: two columns are called {twice[0]!r}", "rename one of them")

@@ -37,9 +37,10 @@ def of_names(paths: Sequence[Path]) -> str:
     names = [path.name for path in paths]
     if any(PLANETOID.fullmatch(name) for name in names):
         return "planetoid"
+    kinds = sorted(Path(name.lower().removesuffix(".gz")).suffix for name in names)
+    if kinds in ([".csv", ".csv", ".json"], [".json", ".tsv", ".tsv"]):
+        return "musae"
     like = [match for name in names if (match := MUSAE.fullmatch(name))]
-    if len(like) < 2:
-        return ""
     words, suffixes = {match[1].lower() for match in like}, {match[2].lower() for match in like}
     with_json = len(suffixes) == 2 and "json" in suffixes
     return "musae" if with_json or len(words) == 3 else ""

@@ -68,7 +68,7 @@ def _connected(path: Path) -> Iterator[Plain]:
             "pip install 'taamctl[duckdb]', or write the tables as CSV or Parquet",
         ) from error
     try:
-        with closing(duckdb.connect(str(path), read_only=True, config=SHUT)) as base:
+        with closing(duckdb.connect(str(path.resolve()), read_only=True, config=SHUT)) as base:
             yield base
     except duckdb.Error as error:
         raise TaamctlError(
