@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
 from taamctl.importing.table_head import delimiter_of, names_and_skip, read_head
 from taamctl.importing.tables import PARQUET, opened
 
@@ -40,9 +44,17 @@ def with_lines(error: BadRows, path: Path, delimiter: str, headed: bool) -> Taam
     return TaamctlError(f"{error.message}; line{s} {shown} of the file{more}", error.hint)
 
 
+def bad_rows(message: str, hint: str, wrong: Array) -> BadRows:
+    """Return a fault of the rows where `wrong`, [N] bool, is set."""
+    return BadRows(message, hint, np.flatnonzero(wrong).tolist())
+
+
 def lines_of(path: Path, delimiter: str, headed: bool, rows: Sequence[int]) -> list[int]:
     """Return the line on which each of some rows begins, counted from 1; blank lines and comments
     before the rows are no rows.
+
+    Args:
+        rows: numbers of rows from 0, ascending.
     """
     found, row = list[int](), -1
     with opened(path) as stream:
@@ -54,7 +66,7 @@ def lines_of(path: Path, delimiter: str, headed: bool, rows: Sequence[int]) -> l
         cells_of = csv.reader(islice(text, skip, None), delimiter=parts)
         begin = skip
         for cells in cells_of:
-            row += any(cell.strip() for cell in cells)
+            row += len(cells) > 1 or bool("".join(cells).strip())
             if row in rows and len(found) == rows.index(row):
                 found.append(begin + 1)
             begin = skip + cells_of.line_num
@@ -62,3 +74,18 @@ def lines_of(path: Path, delimiter: str, headed: bool, rows: Sequence[int]) -> l
                 break
         text.detach()
     return found
+
+
+@contextmanager
+def told_by_lines(lines: Callable[[BadRows], TaamctlError] | None) -> Iterator[None]:
+    """Say faults of rows with their lines, where a file has some.
+
+    Raises:
+        TaamctlError: a fault of rows inside.
+    """
+    try:
+        yield
+    except BadRows as error:
+        if lines is None:
+            raise
+        raise lines(error) from error

@@ -12,9 +12,10 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import column_names, headers, node_ids, roles
-from taamctl.importing.bad_rows import BadRows, with_lines
+from taamctl.importing.bad_rows import BadRows, bad_rows, with_lines
+from taamctl.importing.messages import shown
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.raw_graph import RawGraph
+from taamctl.importing.raw_graph import RawGraph, WithLines
 from taamctl.importing.table_head import DELIMITERS
 from taamctl.importing.tables import Table, delimiter_in, peek, read_table
 from taamctl.importing.vectors import unfolded
@@ -57,24 +58,38 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             table = node_table(node_path, options)  # its cells as text, as ids are
     elif not options.id and options.ends != "rows":
         node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
+    node_lines = _lines(table, options)
+    edge_lines = _lines(listed, options)
     try:
         raw, rows = roles.nodes(table, options), table.rows
     except BadRows as error:
-        raise with_lines(error, node_path, options.delimiter, table.headed) from error
-    notes = (*said, *notes)
+        raise node_lines(error) from error
     taken = _with_ends(raw, listed, options, paths)
     by_row = options.ends == "rows"
-    source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)
+    have_ids = raw.node_id is not None and not by_row
+    try:
+        source, target, left = ends(source, target, str(edge_path), have_ids, options.bad_edges)
+    except BadRows as error:
+        raise edge_lines(error) from error
+    notes = (*said, *notes, *left)
     return replace(
         raw,
         source=source,
         target=target,
         edges_where=str(edge_path),
         taken=taken,
+        edge_lines=edge_lines,
+        node_lines=node_lines,
         notes=(*raw.notes, *notes),
         by_row=by_row,
         hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_rows(u, v, rows),
     )
+
+
+def _lines(table: Table, options: ImportOptions) -> WithLines:
+    """Return what adds the lines of a table to a fault of some of its rows."""
+    path = Path(table.where)
+    return lambda error: with_lines(error, path, options.delimiter, table.headed)
 
 
 def _with_ends(
@@ -255,13 +270,24 @@ def _names_of_ends(table: Table, options: ImportOptions, where: str) -> tuple[st
     return pair or (names[0], names[1])
 
 
-def ends(source: Array, target: Array, where: str, have_ids: bool) -> tuple[Array, Array]:
-    """Return the ends of edges, refused where one is empty; as numbers where nodes have no names.
+def ends(
+    source: Array, target: Array, where: str, have_ids: bool, bad: str = "refuse"
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return the ends of edges, as numbers where nodes have no names, and what was left out.
+
+    Args:
+        bad: `refuse` edges with an empty end, or `drop` them.
 
     Raises:
-        TaamctlError: an end that is empty, or no whole number; the message names the edge.
+        BadRows: an end that is empty, or no whole number; the message names the edge.
     """
-    _refuse_missing(source, target, where)
+    empty = _missing(source) | _missing(target)
+    notes: tuple[str, ...] = ()
+    if empty.any():
+        if bad != "drop" or empty.all():
+            raise _empty_ends(source, target, empty, where)
+        source, target = source[~empty], target[~empty]
+        notes = (f"{where}: {int(empty.sum()):,} edges left out, of which an end is empty",)
     numbers = []
     for column in (source, target):
         if column.dtype.kind in "iuf" or have_ids:
@@ -269,26 +295,28 @@ def ends(source: Array, target: Array, where: str, have_ids: bool) -> tuple[Arra
             continue
         rows = _whole_numbers(column)
         if None in rows:
-            bad = rows.index(None)
-            raise TaamctlError(
-                f"{where}: edge {bad} is ({source[bad]}, {target[bad]}), which is no row of the "
-                "node table; that has no id column",
+            bad_row = rows.index(None)
+            raise bad_rows(
+                f"{where}: edge {bad_row} is ({shown(source[bad_row])}, {shown(target[bad_row])}), "
+                "which is no row of the node table; that has no id column",
                 "name the column of the nodes' ids with --id",
+                np.array([row is None for row in rows]),
             )
         numbers.append(np.array(rows, np.int64))
-    return numbers[0], numbers[1]
+    return numbers[0], numbers[1], notes
 
 
-def _refuse_missing(source: Array, target: Array, where: str) -> None:
-    """Refuse an edge of which an end is an empty cell or NaN."""
-    for column in (source, target):
-        empty = np.flatnonzero(_missing(column))
-        if len(empty):
-            at = int(empty[0])
-            raise TaamctlError(
-                f"{where}: edge {at} is ({source[at]}, {target[at]}): an end is missing",
-                "every edge names two nodes; mend or drop that row",
-            )
+def _empty_ends(source: Array, target: Array, empty: Array, where: str) -> BadRows:
+    """Return the refusal of edges of which an end is an empty cell or NaN."""
+    at = int(empty.argmax())
+    more = f", and {int(empty.sum()) - 1:,} more edges" * (int(empty.sum()) > 1)
+    return bad_rows(
+        f"{where}: edge {at} is ({shown(source[at])}, {shown(target[at])}): an end is "
+        f"missing{more}",
+        "every edge names two nodes; mend or drop that row, or leave such edges out: --bad-edges "
+        "drop",
+        empty,
+    )
 
 
 def _missing(column: Array) -> Array:
