@@ -14,7 +14,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.table_head import delimiter_of, names_and_skip, read_head
-from taamctl.importing.tables import PARQUET, opened
+from taamctl.importing.tables import PARQUET, Table, opened
 
 MOST = 10  # rows that are named
 
@@ -42,6 +42,11 @@ def with_lines(error: BadRows, path: Path, delimiter: str, headed: bool) -> Taam
     more = f", and {len(error.rows) - MOST:,} more rows" if len(error.rows) > MOST else ""
     shown = ", ".join(f"{line:,}" for line in lines)
     return TaamctlError(f"{error.message}; line{s} {shown} of the file{more}", error.hint)
+
+
+def lines_in(table: Table, delimiter: str) -> Callable[[BadRows], TaamctlError]:
+    """Return what adds the lines of a table to a fault of some of its rows."""
+    return lambda error: with_lines(error, Path(table.where), delimiter, table.headed)
 
 
 def bad_rows(message: str, hint: str, wrong: Array) -> BadRows:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
 from taamctl.importing.bad_rows import BadRows
-from taamctl.importing.messages import shown
+from taamctl.importing.messages import shown, some
 from taamctl.importing.words import MISSING, PART_WORDS, exact, numbers_of, spelled, whole
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ def _require_classes(stated: Mapping[str, object], names: tuple[str, ...], where
     for name in names:
         if name not in stated:
             raise TaamctlError(
-                f"{where}: no task is given for the class {name!r}",
+                f"{where}: no task is given for the class {shown(name)!r}",
                 "name the task of every class, once",
             )
     for name in stated:
         if name not in names:
             raise TaamctlError(
-                f"{where}: a task is given for {name!r}, which no node has as its class",
-                f"there are: {', '.join(names[:10])}",
+                f"{where}: a task is given for {shown(name)!r}, which no node has as its class",
+                f"there are: {some(names)}",
             )
 
 

@@ -16,6 +16,7 @@ from taamctl.core.types import NodeGraph
 from taamctl.graph.dgl_adapter import MAGIC as DGL_MAGIC
 from taamctl.importing import column_names, stated_stream
 from taamctl.importing.assembly import assemble
+from taamctl.importing.bad_rows import lines_in, told_by_lines
 from taamctl.importing.foreign_files import refuse_foreign
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
@@ -197,7 +198,8 @@ def _with_tasks(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
     """Return the graph with the tasks of a table of classes."""
     words = (column_names.LABEL, column_names.TASK)
     table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
-    of = stated_stream.tasks_of_table(table)
+    with told_by_lines(lines_in(table, options.delimiter)):
+        of = stated_stream.tasks_of_table(table)
     notes = raw.notes
     if raw.tasks is not None:
         notes = (*notes, f"{path}: tasks of the classes, instead of those that the nodes state")
@@ -208,7 +210,8 @@ def _with_parts(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
     """Return the graph with the parts of a table of nodes."""
     words = (column_names.ID, column_names.PART)
     table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
-    part = stated_stream.parts_of_table(table, raw.node_id, np.shape(raw.features)[0])
+    with told_by_lines(lines_in(table, options.delimiter)):
+        part = stated_stream.parts_of_table(table, raw.node_id, np.shape(raw.features)[0])
     notes = raw.notes
     if raw.part is not None:
         notes = (*notes, f"{path}: parts of the nodes, instead of those that the nodes state")

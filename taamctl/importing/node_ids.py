@@ -240,9 +240,8 @@ def refuse_rivals(
     Raises:
         TaamctlError: there is such a column.
     """
-    rivals = [name for name in names if _could_name(cell[name])]
     few = ends_of(source[:SOME], target[:SOME], len(cell[taken]))  # rule out nearly every column
-    rivals = [name for name in rivals if _holds(cell[name], few)]
+    rivals = _long_enough(cell, names, few)
     if not rivals:
         return
     ends = ends_of(source, target, len(cell[taken]))
@@ -261,6 +260,11 @@ def refuse_rivals(
             f"say which one the edges mean: {ways[0]} or {ways[1]}",
             ways,
         )
+
+
+def _long_enough(cell: Mapping[str, Array], names: Sequence[str], few: Ends) -> list[str]:
+    """Return the columns that hold some ends and have enough rows not to do so by chance."""
+    return [name for name in names if _could_name(cell[name]) and _holds(cell[name], few)]
 
 
 def _lacks_ends(taken: str, found: Sequence[str], where: str) -> Unclear:

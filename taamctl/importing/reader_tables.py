@@ -12,10 +12,10 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import column_names, headers, node_ids, roles
-from taamctl.importing.bad_rows import BadRows, bad_rows, with_lines
+from taamctl.importing.bad_rows import BadRows, bad_rows, lines_in
 from taamctl.importing.messages import shown
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.raw_graph import RawGraph, WithLines
+from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.table_head import DELIMITERS
 from taamctl.importing.tables import Table, delimiter_in, peek, read_table
 from taamctl.importing.vectors import unfolded
@@ -58,8 +58,8 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
             table = node_table(node_path, options)  # its cells as text, as ids are
     elif not options.id and options.ends != "rows":
         node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
-    node_lines = _lines(table, options)
-    edge_lines = _lines(listed, options)
+    node_lines = lines_in(table, options.delimiter)
+    edge_lines = lines_in(listed, options.delimiter)
     try:
         raw, rows = roles.nodes(table, options), table.rows
     except BadRows as error:
@@ -84,12 +84,6 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         by_row=by_row,
         hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_rows(u, v, rows),
     )
-
-
-def _lines(table: Table, options: ImportOptions) -> WithLines:
-    """Return what adds the lines of a table to a fault of some of its rows."""
-    path = Path(table.where)
-    return lambda error: with_lines(error, path, options.delimiter, table.headed)
 
 
 def _with_ends(
@@ -198,7 +192,7 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
     (only, *others) = table.columns
     if not others and any(d in only for d in DELIMITERS[:-1]):
         raise TaamctlError(
-            f"{path}: one column ({only}), expected at least an id and features",
+            f"{path}: one column ({shown(only)}), expected at least an id and features",
             "name what stands between the cells, such as --delimiter ,",
         )
     if not features:
@@ -264,7 +258,7 @@ def _names_of_ends(table: Table, options: ImportOptions, where: str) -> tuple[st
     if pair is None and table.headed and len(names) > 2:
         raise TaamctlError(
             f"{where}: no telling which columns are the ends of an edge; there are: "
-            f"{', '.join(names[:12])}",
+            f"{', '.join(map(shown, names[:12]))}",
             "name them with --source and --target",
         )
     return pair or (names[0], names[1])

@@ -21,6 +21,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
+from taamctl.importing.messages import shown
 from taamctl.importing.table_head import delimiter_of, header, names_and_skip, read_head
 
 PARQUET = (".parquet", ".pq")
@@ -104,7 +105,9 @@ def require_file(path: Path) -> None:
 def _refuse_twice(names: Sequence[str], path: Path) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise TaamctlError(f"{path}: two columns are called {twice[0]!r}", "rename one of them")
+        raise TaamctlError(
+            f"{path}: two columns are called {shown(twice[0])!r}", "rename one of them"
+        )
 
 
 def read_table(
@@ -301,7 +304,9 @@ def _parquet(path: Path, rows: bool = True) -> Table:
             (n for i, n in enumerate(table.column_names) if n in table.column_names[:i]), None
         )
         if twice is not None:
-            raise TaamctlError(f"{path}: two columns are called {twice!r}", "rename one of them")
+            raise TaamctlError(
+                f"{path}: two columns are called {shown(twice)!r}", "rename one of them"
+            )
         columns = {name: _column(path, name, table.column(name)) for name in table.column_names}
     if rows and not table.num_rows:
         raise TaamctlError(f"{path} has no row", "check how it was written")

@@ -210,3 +210,32 @@ def test_wrong_rows_of_one_hot_labels_are_named() -> None:
         read_labels(y, 30, "g")
     assert "row 4 has a one in the columns 0, 2; row 9 holds 0.5 in column 1" in error.value.message
     assert "row 20" not in error.value.message
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=["LF", "CRLF"])
+@pytest.mark.parametrize(
+    ("option", "head", "good", "bad", "message"),
+    [
+        ("split", "id,part,note", "n{i},train,{b}", "n{i},holiday,mark{i}|", "is none of"),
+        ("split", "id,part,note", "n{i},train,{b}", "zz{i},train,mark{i}|", "the graph lacks"),
+        ("tasks", "class,task,note", "c{i},1,{b}", "c{i},,mark{i}|", "no task in 'task'"),
+    ],
+)  # fmt: skip
+def test_tables_beside_are_told_by_line_too(
+    tmp_path: Path, ending: str, option: str, head: str, good: str, bad: str, message: str
+) -> None:
+    rows = [good.format(i=i, b=BREAK if i % 3 == 0 else "x") for i in range(20)]
+    wrong = [2, 3, 9, *range(11, 20)]
+    for i in wrong:
+        rows[i] = bad.format(i=i)
+    text = ending.join([head, "", *rows])
+    (tmp_path / "beside.csv").write_bytes(text.encode())
+    nodes = "id,label,w\n" + "".join(f"n{i},c{i},{i}.5\n" for i in range(20))
+    (tmp_path / "nodes.csv").write_text(nodes)
+    (tmp_path / "edges.csv").write_text("source,target\nn0,n1\n")
+    paths = [tmp_path / "nodes.csv", tmp_path / "edges.csv"]
+    options = ImportOptions(label="label")
+    with pytest.raises(TaamctlError, match=message) as error:
+        importers.read("g", paths, options, **{option: tmp_path / "beside.csv"})  # type: ignore[arg-type]
+    assert lines_in(error.value) == editor_lines(text, [f"mark{i}|" for i in wrong[:10]])
+    assert "and 2 more rows" in error.value.message
