@@ -46,6 +46,8 @@ def with_lines(error: BadRows, path: Path, delimiter: str, headed: bool) -> Taam
 
 def lines_in(table: Table, delimiter: str) -> Callable[[BadRows], TaamctlError]:
     """Return what adds the lines of a table to a fault of some of its rows."""
+    if table.dropped:  # rows are counted without those: their lines are not known
+        return lambda error: error
     return lambda error: with_lines(error, Path(table.where), delimiter, table.headed)
 
 

@@ -13,6 +13,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import column_names, headers, node_ids, roles
 from taamctl.importing.bad_rows import BadRows, bad_rows, lines_in
+from taamctl.importing.blank_rows import empty_cells, without_blank_rows
 from taamctl.importing.messages import shown
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
@@ -71,7 +72,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         source, target, left = ends(source, target, str(edge_path), have_ids, options.bad_edges)
     except BadRows as error:
         raise edge_lines(error) from error
-    notes = (*said, *notes, *left)
+    notes = (*said, *notes, *left, *_dropped(table))
     return replace(
         raw,
         source=source,
@@ -84,6 +85,11 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         by_row=by_row,
         hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_rows(u, v, rows),
     )
+
+
+def _dropped(table: Table) -> tuple[str, ...]:
+    """Say how many rows were left out."""
+    return (f"{table.where}: {table.dropped:,} empty rows left out",) * (table.dropped > 0)
 
 
 def _with_ends(
@@ -195,6 +201,7 @@ def node_table(path: Path, options: ImportOptions, features: bool = True) -> Tab
             f"{path}: one column ({shown(only)}), expected at least an id and features",
             "name what stands between the cells, such as --delimiter ,",
         )
+    table = without_blank_rows(table, options)
     if not features:
         return table
     names = roles.roles(
@@ -275,7 +282,7 @@ def ends(
     Raises:
         BadRows: an end that is empty, or no whole number; the message names the edge.
     """
-    empty = _missing(source) | _missing(target)
+    empty = empty_cells(source) | empty_cells(target)
     notes: tuple[str, ...] = ()
     if empty.any():
         if bad != "drop" or empty.all():
@@ -311,14 +318,6 @@ def _empty_ends(source: Array, target: Array, empty: Array, where: str) -> BadRo
         "drop",
         empty,
     )
-
-
-def _missing(column: Array) -> Array:
-    if column.dtype.kind == "f":
-        return np.isnan(column)
-    if column.dtype.kind != "O":
-        return np.zeros(len(column), bool)
-    return np.array([v is None or v != v or not str(v).strip() for v in column.tolist()], bool)
 
 
 def _whole_numbers(column: Array) -> list[int | None]:

@@ -51,11 +51,13 @@ class Table:
         where: the file, for messages.
         columns: name -> [rows] or, for a column of lists, [rows, width].
         headed: whether the names stand in the file; else they are `column 0`, `column 1`, ...
+        dropped: how many rows were left out.
     """
 
     where: str
     columns: dict[str, Array]
     headed: bool = True
+    dropped: int = 0
 
     @property
     def rows(self) -> int:

@@ -239,3 +239,26 @@ def test_tables_beside_are_told_by_line_too(
         importers.read("g", paths, options, **{option: tmp_path / "beside.csv"})  # type: ignore[arg-type]
     assert lines_in(error.value) == editor_lines(text, [f"mark{i}|" for i in wrong[:10]])
     assert "and 2 more rows" in error.value.message
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_deleted_rows_are_named_and_can_be_dropped(tmp_path: Path, ids: bool) -> None:
+    rng = np.random.default_rng(int(ids))
+    rows = [f"{f'n{i},' * ids}{'ab'[i % 2]},{i}.5,{rng.integers(9)}" for i in range(15)]
+    edges = "source,target\n" + "".join(
+        f"n{i},n{(i + 1) % 15}\n" if ids else f"{i},{(i + 1) % 15}\n" for i in range(15)
+    )
+    head = "id," * ids + "label,w,v"
+    whole = read(tmp_path, "\n".join([head, *rows]), edges)
+    for at in (12, 6, 6, 0):
+        rows.insert(at, "," * (2 + ids))
+    text = "\n".join([head, *rows])
+    error = refused(tmp_path, text, edges)
+    assert "4 rows have empty cells only" in error.message
+    assert lines_in(error) == [2, 9, 10, 17]
+    assert "--bad-rows drop" in error.hint
+    made = read(tmp_path, text, edges, bad_rows="drop")
+    assert any("4 empty rows left out" in note for note in made.notes)
+    assert np.array_equal(made.features, whole.features)
+    assert np.array_equal(made.labels, whole.labels)
+    assert made.adjacency.indices.tolist() == whole.adjacency.indices.tolist()
