@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 
 from taamctl.bank import manifest as manifests
 from taamctl.bank import store, task_file
@@ -44,12 +45,12 @@ class Bank:
         if not path.is_file():
             raise TaamctlError(
                 f"the bank lacks {path}",
-                f"taamctl bank verify {self.folder} tells all that is wrong",
+                f"taamctl bank verify {quote(str(self.folder))} tells all that is wrong",
             )
         if provenance.sha256(path) != stamp[1]:
             raise TaamctlError(
                 f"{path} is not the file that the bank lists: it was changed or damaged",
-                f"taamctl bank verify {self.folder} tells all that is wrong",
+                f"taamctl bank verify {quote(str(self.folder))} tells all that is wrong",
             )
         return path
 
@@ -72,7 +73,7 @@ class Bank:
     def _empty(self) -> TaamctlError:
         return TaamctlError(
             f"the bank {self.folder} knows no class",
-            f"teach it some: taamctl bank add-task {self.folder} --graph FILE",
+            f"teach it some: taamctl bank add-task {quote(str(self.folder))} --graph FILE",
         )
 
     def task(self, position: int) -> TaskState:

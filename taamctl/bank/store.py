@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from taamctl.bank import manifest as manifests
 from taamctl.bank.config import Config
@@ -103,7 +104,7 @@ def require(folder: Path, now: Manifest) -> None:
         if not (folder / file).is_file() or provenance.sha256(folder / file) != digest:
             raise TaamctlError(
                 f"{folder / file} is missing, or not the file that the bank lists",
-                f"taamctl bank verify {folder} tells all that is wrong",
+                f"taamctl bank verify {quote(str(folder))} tells all that is wrong",
             )
 
 

@@ -8,6 +8,7 @@ import io
 import shutil
 import tarfile
 from pathlib import Path, PurePosixPath
+from shlex import quote
 
 from taamctl.bank import manifest as manifests
 from taamctl.bank import store
@@ -30,7 +31,7 @@ def export(folder: Path, path: Path) -> None:
         if not (folder / file).is_file() or provenance.sha256(folder / file) != digest:
             raise TaamctlError(
                 f"{folder / file} is missing or was changed",
-                f"taamctl bank verify {folder} tells all that is wrong",
+                f"taamctl bank verify {quote(str(folder))} tells all that is wrong",
             )
     copies = [
         manifests.copy_of(folder, g).relative_to(folder).as_posix()

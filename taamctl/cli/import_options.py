@@ -52,8 +52,8 @@ class Naming:
 class Tables:
     """Further tables on a graph."""
 
-    tasks: Annotated[Path | None, Option("--tasks", help="Table of classes and tasks.")] = None
-    split: Annotated[Path | None, Option("--split", help="Table of node ids and parts.")] = None
+    tasks: Annotated[Path | None, Option("--tasks", help="Table: class,task.")] = None
+    split: Annotated[Path | None, Option("--split", help="Table: id,part.")] = None
     context: Annotated[
         str,
         Option(

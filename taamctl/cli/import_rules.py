@@ -39,7 +39,16 @@ class Rules:
         str,
         Option(
             "--bad-edges",
-            help="refuse edges to nodes that are not in the file, or drop them.",
+            help="refuse edges to nodes that are not in the file, or with an empty end, or drop "
+            "them.",
+            rich_help_panel=PANEL,
+        ),
+    ] = "refuse"
+    bad_rows: Annotated[
+        str,
+        Option(
+            "--bad-rows",
+            help="refuse empty rows of the node table, or drop them.",
             rich_help_panel=PANEL,
         ),
     ] = "refuse"
@@ -55,10 +64,16 @@ class Rules:
                 f"--bad-edges {self.bad_edges}: neither refuse nor drop",
                 "drop leaves out edges to nodes that are not in the file, and says how many",
             )
+        if self.bad_rows not in ("refuse", "drop"):
+            raise TaamctlError(
+                f"--bad-rows {self.bad_rows}: neither refuse nor drop",
+                "drop leaves out rows of the node table all of whose cells are empty",
+            )
         return {
             "unlabelled": tuple(self.unlabelled or ()),
             "class_word": tuple(self.class_word or ()),
             "bad_edges": self.bad_edges,
+            "bad_rows": self.bad_rows,
         }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -43,7 +44,7 @@ def create(
     classes = {"methods": {method: registry.method_params(method)}}
     checked = parameters.check(source_text(path, overrides), tree, classes)
     store.create(folder, from_params(checked, method, seed))
-    say(f"made the bank {folder}; next: taamctl bank add-task {folder} --graph FILE")
+    say(f"made the bank {folder}; next: taamctl bank add-task {quote(str(folder))} --graph FILE")
     typer.echo(str(folder))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -124,5 +125,6 @@ def _refuse_elsewhere(folder: Path, datasets: list[str]) -> None:
         if name in datasets and not (folder / file).is_file():
             raise TaamctlError(
                 f"{folder / file} is not there, {file} is",
-                f"put it there: mkdir -p {folder / file.parent} && cp {file} {folder / file}",
+                f"put it there: mkdir -p {quote(str(folder / file.parent))} && "
+                f"cp {quote(str(file))} {quote(str(folder / file))}",
             )

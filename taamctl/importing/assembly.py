@@ -9,6 +9,7 @@ from taamctl.core.types import CSR, Array, Given, NodeGraph, Outside
 from taamctl.graph import edge_classes
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 from taamctl.importing import context_edges, edge_ends
+from taamctl.importing.bad_rows import told_by_lines
 from taamctl.importing.context_edges import Context
 from taamctl.importing.given_stream import arrival_of, part_of, time_of
 from taamctl.importing.no_label import Said
@@ -37,17 +38,25 @@ def assemble(
     options = options or ImportOptions()
     features, feature_notes = _features(raw, options.nan)
     n = features.shape[0]
-    source, target, node_id, outside, end_notes = _ends(raw, n, options, context)
+    with told_by_lines(raw.node_lines):
+        names_of_nodes = None
+        if raw.node_id is not None:
+            names_of_nodes = edge_ends.checked(raw.node_id, n, raw.where)
+    with told_by_lines(raw.edge_lines if context is None else None):
+        source, target, outside, end_notes = _ends(raw, n, names_of_nodes, options, context)
     adjacency, edge_notes = adjacency_from_edges(source, target, n, raw.edges_where or raw.where)
-    labels, names, label_notes = read_labels(
-        raw.labels, n, raw.where, Said(options.unlabelled, options.class_word)
-    )
+    with told_by_lines(raw.node_lines):
+        labels, names, label_notes = read_labels(
+            raw.labels, n, raw.where, Said(options.unlabelled, options.class_word)
+        )
     spelled = names
     if raw.class_names:
         names = _named(spelled, raw)
     # tasks that the nodes state are of their labels, those of a table of the classes' names
     of_tasks = names if raw.tasks_where else spelled
-    given = Given(arrival_of(raw, of_tasks), part_of(raw, n), time_of(raw, n), node_id)
+    with told_by_lines(raw.node_lines):
+        part = part_of(raw, n)
+    given = Given(arrival_of(raw, of_tasks), part, time_of(raw, n), _kept(names_of_nodes))
     notes = (
         *raw.notes,
         *feature_notes,
@@ -167,13 +176,24 @@ def _refuse_value(raw: RawGraph, made: Array | CSR, at: int, count: int) -> None
     )
 
 
-Ends = tuple[Array, Array, Array | None, Outside | None, tuple[str, ...]]
+def _kept(names: edge_ends.Names | None) -> Array | None:
+    """Return the nodes' names where they are not just their row numbers."""
+    if names is None or names.are_rows():
+        return None
+    return names.text
 
 
-def _ends(raw: RawGraph, n: int, options: ImportOptions, context: Context | None) -> Ends:
-    """Return edge ends as node numbers, the nodes' names where they are not just those numbers,
-    edges to nodes of the context, and what was left out.
-    """
+Ends = tuple[Array, Array, Outside | None, tuple[str, ...]]
+
+
+def _ends(
+    raw: RawGraph,
+    n: int,
+    names: edge_ends.Names | None,
+    options: ImportOptions,
+    context: Context | None,
+) -> Ends:
+    """Return edge ends as node numbers, edges to nodes of the context, and what was left out."""
     where = raw.edges_where or raw.where
     source, target = np.asarray(raw.source).ravel(), np.asarray(raw.target).ravel()
     if len(source) != len(target):
@@ -182,7 +202,6 @@ def _ends(raw: RawGraph, n: int, options: ImportOptions, context: Context | None
             "give both ends of every edge",
         )
     drop = options.bad_edges == "drop"
-    names = None if raw.node_id is None else edge_ends.checked(raw.node_id, n, raw.where)
     outside, said = None, tuple[str, ...]()
     if names is None or raw.by_row:
         if context is not None:
@@ -194,8 +213,7 @@ def _ends(raw: RawGraph, n: int, options: ImportOptions, context: Context | None
                 source, target, names, context, where
             )
         *rows, notes = edge_ends.by_name(source, target, names, where, raw.hint_of_ids, drop)
-    kept = None if names is None or names.are_rows() else names.text
-    return rows[0], rows[1], kept, outside, (*said, *notes)
+    return rows[0], rows[1], outside, (*said, *notes)
 
 
 def _direction(adjacency: CSR) -> tuple[str, ...]:

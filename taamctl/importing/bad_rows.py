@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
 from taamctl.importing.arrow_tables import is_typed
-from taamctl.importing.held_table import HeldTable, TableSource
 from taamctl.importing.table_head import delimiter_of, names_and_skip, read_head
-from taamctl.importing.tables import opened
+from taamctl.importing.tables import Table, opened
 
 MOST = 10  # rows that are named
 
@@ -29,9 +32,9 @@ class BadRows(TaamctlError):
         self.rows = tuple(rows)
 
 
-def with_lines(error: BadRows, path: TableSource, delimiter: str, headed: bool) -> TaamctlError:
-    """Return the fault with the lines of its rows in a text table."""
-    if isinstance(path, HeldTable) or is_typed(path):
+def with_lines(error: BadRows, path: Path, delimiter: str, headed: bool) -> TaamctlError:
+    """Return the fault with the lines of its rows in a text table; other tables have no lines."""
+    if not path.is_file() or is_typed(path):
         return error
     lines = lines_of(path, delimiter, headed, error.rows[:MOST])
     if len(lines) < len(error.rows[:MOST]):
@@ -42,9 +45,24 @@ def with_lines(error: BadRows, path: TableSource, delimiter: str, headed: bool) 
     return TaamctlError(f"{error.message}; line{s} {shown} of the file{more}", error.hint)
 
 
+def lines_in(table: Table, delimiter: str) -> Callable[[BadRows], TaamctlError]:
+    """Return what adds the lines of a table to a fault of some of its rows."""
+    if table.dropped:  # rows are counted without those: their lines are not known
+        return lambda error: error
+    return lambda error: with_lines(error, Path(table.where), delimiter, table.headed)
+
+
+def bad_rows(message: str, hint: str, wrong: Array) -> BadRows:
+    """Return a fault of the rows where `wrong`, [N] bool, is set."""
+    return BadRows(message, hint, np.flatnonzero(wrong).tolist())
+
+
 def lines_of(path: Path, delimiter: str, headed: bool, rows: Sequence[int]) -> list[int]:
     """Return the line on which each of some rows begins, counted from 1; blank lines and comments
     before the rows are no rows.
+
+    Args:
+        rows: numbers of rows from 0, ascending.
     """
     found, row = list[int](), -1
     with opened(path) as stream:
@@ -56,7 +74,7 @@ def lines_of(path: Path, delimiter: str, headed: bool, rows: Sequence[int]) -> l
         cells_of = csv.reader(islice(text, skip, None), delimiter=parts)
         begin = skip
         for cells in cells_of:
-            row += any(cell.strip() for cell in cells)
+            row += len(cells) > 1 or bool("".join(cells).strip())
             if row in rows and len(found) == rows.index(row):
                 found.append(begin + 1)
             begin = skip + cells_of.line_num
@@ -64,3 +82,18 @@ def lines_of(path: Path, delimiter: str, headed: bool, rows: Sequence[int]) -> l
                 break
         text.detach()
     return found
+
+
+@contextmanager
+def told_by_lines(lines: Callable[[BadRows], TaamctlError] | None) -> Iterator[None]:
+    """Say faults of rows with their lines, where a file has some.
+
+    Raises:
+        TaamctlError: a fault of rows inside.
+    """
+    try:
+        yield
+    except BadRows as error:
+        if lines is None:
+            raise
+        raise lines(error) from error

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from taamctl.core.errors import TaamctlError
+from taamctl.importing.messages import shown
 from taamctl.importing.options import ImportOptions
 
 # the usual names, best first, as `plain` spells them
@@ -80,10 +81,10 @@ def named(name: str, names: Sequence[str], where: str, option: str) -> str:
     """
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
-        shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        there = ", ".join(map(shown, names[:12])) + ", ..." * (len(names) > 12)
         raise TaamctlError(
-            f"{where}: --{option} {name}: there is no such column; there are: {shown}",
-            f"did you mean {near[0]!r}?" if near else f"name one of them with --{option}",
+            f"{where}: --{option} {shown(name)}: there is no such column; there are: {there}",
+            f"did you mean {shown(near[0])!r}?" if near else f"name one of them with --{option}",
         )
     return name
 

@@ -12,8 +12,8 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, Outside
 from taamctl.datasets import _imported
-from taamctl.importing.edge_ends import SHOWN, Names, different
-from taamctl.importing.messages import shown
+from taamctl.importing.edge_ends import Names, different
+from taamctl.importing.messages import some
 from taamctl.store import artefacts
 
 
@@ -117,8 +117,7 @@ def _notes(outside: Outside | None, inside: int, context: Context, where: str) -
 
 def _refuse_in_both(both: list[str], context: Context, where: str) -> None:
     if both:
-        some = ", ".join(repr(shown(name)) for name in both[:SHOWN]) + ", ..." * (len(both) > SHOWN)
         raise TaamctlError(
-            f"{where}: {len(both):,} nodes stand in {context.where} too ({some})",
+            f"{where}: {len(both):,} nodes stand in {context.where} too ({some(both)})",
             "a node has one row: leave the rows of old nodes out of the new table",
         )

@@ -9,6 +9,8 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.importing.bad_rows import bad_rows
+from taamctl.importing.messages import shown, some
 from taamctl.importing.node_ids import spelled, whole_numbers
 
 LARGEST = 10**18  # an int64 has room for all whole numbers below
@@ -40,9 +42,11 @@ def checked(node_id: object, n: int, where: str) -> Names:
     ids = pd.Series([spelled(v) for v in values.tolist()], dtype=object)
     nameless = pd.isna(values) | (ids == "").to_numpy()
     if nameless.any():
-        raise TaamctlError(
-            f"{where}: the node at row {nameless.argmax()} has no id",
+        more = f", nor have {int(nameless.sum()) - 1:,} more" * (int(nameless.sum()) > 1)
+        raise bad_rows(
+            f"{where}: the node at row {nameless.argmax()} has no id{more}",
             "every node has one; name it, or drop the row",
+            nameless,
         )
     if len(ids) != n:
         raise TaamctlError(
@@ -53,9 +57,12 @@ def checked(node_id: object, n: int, where: str) -> Names:
     if len(twice):
         name = min(twice)
         first, second = np.flatnonzero(ids == name)[:2]
-        raise TaamctlError(
-            f"{where}: the node id {name!r} stands twice, at rows {first} and {second}",
+        more = f"; {twice.nunique() - 1:,} more ids stand twice too" * (twice.nunique() > 1)
+        raise bad_rows(
+            f"{where}: the node id {shown(name)!r} stands twice, at rows {first} and "
+            f"{second}{more}",
             "a node has one row; join or drop the second",
+            ids.duplicated(keep=False).to_numpy(),
         )
     return Names(ids.to_numpy())
 
@@ -84,24 +91,25 @@ def by_name(
     if not unknown:
         return rows[0], rows[1], ()
     wrong = (rows[0] < 0) | (rows[1] < 0)
-    some = ", ".join(map(repr, unknown[:SHOWN])) + ", ..." * (len(unknown) > SHOWN)
+    named = some(unknown)
     if drop and not wrong.all():
-        note = _left_out(wrong, where, f"{len(unknown):,} nodes that are not in the file ({some})")
+        note = _left_out(wrong, where, f"{len(unknown):,} nodes that are not in the file ({named})")
         return rows[0][~wrong], rows[1][~wrong], (note,)
     better = hint(source, target) if hint is not None else ""
-    raise _unknown_nodes(len(unknown), some, wrong, len(names.text), where, better)
+    raise _unknown_nodes(len(unknown), named, wrong, len(names.text), where, better)
 
 
 def _unknown_nodes(
-    count: int, some: str, wrong: Array, nodes: int, where: str, better: str
+    count: int, named: str, wrong: Array, nodes: int, where: str, better: str
 ) -> TaamctlError:
-    return TaamctlError(
-        f"{where}: {count:,} nodes stand in the edges only ({some}; first at edge "
+    return bad_rows(
+        f"{where}: {count:,} nodes stand in the edges only ({named}; first at edge "
         f"{int(wrong.argmax())}); the node table has {nodes:,}",
         better
         or "add their rows to the node table; or leave their edges "
         f"out{_how_to_drop(wrong)}; or name the graph that has them with --context; spell ids "
         "alike (--id names their column)",
+        wrong,
     )
 
 
@@ -165,11 +173,12 @@ def by_row(
         return source[~wrong].astype(np.int64), target[~wrong].astype(np.int64), (note,)
     if wrong.any():
         at, count = int(wrong.argmax()), int(wrong.sum())
-        raise TaamctlError(
+        raise bad_rows(
             f"{where}: edge {at} is ({source[at]}, {target[at]}), but {n:,} nodes have features, "
             f"numbered 0 to {n - 1}; {count:,} edges name others",
             "check that edges and features come from the same graph; numbers count from 0"
             + ("" if wrong.all() else "; --bad-edges drop leaves such edges out"),
+            wrong,
         )
     return source.astype(np.int64), target.astype(np.int64), ()
 
@@ -177,8 +186,8 @@ def by_row(
 def _no_rows(ends: Array, n: int) -> str:
     """Name the ends that are no row numbers."""
     others = [spelled(end) for end in np.unique(ends[~((ends >= 0) & (ends < n))]).tolist()]
-    some = ", ".join(others[:SHOWN]) + ", ..." * (len(others) > SHOWN)
-    return f"{len(others):,} numbers that are no rows ({some})"
+    named = ", ".join(others[:SHOWN]) + ", ..." * (len(others) > SHOWN)
+    return f"{len(others):,} numbers that are no rows ({named})"
 
 
 def _from_text(ends: Array) -> Array:

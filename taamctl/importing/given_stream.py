@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
+from taamctl.importing.bad_rows import BadRows
+from taamctl.importing.messages import shown, some
 from taamctl.importing.words import MISSING, PART_WORDS, exact, numbers_of, spelled, whole
 
 if TYPE_CHECKING:
@@ -37,14 +39,14 @@ def _require_classes(stated: Mapping[str, object], names: tuple[str, ...], where
     for name in names:
         if name not in stated:
             raise TaamctlError(
-                f"{where}: no task is given for the class {name!r}",
+                f"{where}: no task is given for the class {shown(name)!r}",
                 "name the task of every class, once",
             )
     for name in stated:
         if name not in names:
             raise TaamctlError(
-                f"{where}: a task is given for {name!r}, which no node has as its class",
-                f"there are: {', '.join(names[:10])}",
+                f"{where}: a task is given for {shown(name)!r}, which no node has as its class",
+                f"there are: {some(names)}",
             )
 
 
@@ -86,10 +88,11 @@ def part_of(raw: RawGraph, n: int) -> Array | None:
     cells = [spelled(whole(value)).lower() for value in values.tolist()]
     wrong = [row for row, cell in enumerate(cells) if cell not in words]
     if wrong:
-        raise TaamctlError(
-            f"{raw.where}: the part {values[wrong[0]]!r} at row {wrong[0]} is none of "
+        raise BadRows(
+            f"{raw.where}: the part {shown(values[wrong[0]])!r} at row {wrong[0]} is none of "
             f"{', '.join(PARTS)}",
             "leave it empty for a node of no part",
+            wrong,
         )
     return np.array([words[cell] for cell in cells], np.int8)
 

@@ -15,6 +15,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.importing import column_names, stated_stream
 from taamctl.importing.assembly import assemble
+from taamctl.importing.bad_rows import lines_in, told_by_lines
 from taamctl.importing.file_formats import FORMATS, guess_format, refuse_all
 from taamctl.importing.no_label import Said
 from taamctl.importing.options import ImportOptions
@@ -113,7 +114,8 @@ def _with_tasks(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
     words = (column_names.LABEL, column_names.TASK)
     table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
     said = Said(options.unlabelled, options.class_word)
-    of = stated_stream.tasks_of_table(table, said)
+    with told_by_lines(lines_in(table, options.delimiter)):
+        of = stated_stream.tasks_of_table(table, said)
     notes = raw.notes
     if raw.tasks is not None:
         notes = (*notes, f"{path}: tasks of the classes, instead of those that the nodes state")
@@ -124,7 +126,8 @@ def _with_parts(raw: RawGraph, path: Path, options: ImportOptions) -> RawGraph:
     """Return the graph with the parts of a table of nodes."""
     words = (column_names.ID, column_names.PART)
     table = read_table(path, options.delimiter, lambda cells: headed(cells, words))
-    part = stated_stream.parts_of_table(table, raw.node_id, np.shape(raw.features)[0])
+    with told_by_lines(lines_in(table, options.delimiter)):
+        part = stated_stream.parts_of_table(table, raw.node_id, np.shape(raw.features)[0])
     notes = raw.notes
     if raw.part is not None:
         notes = (*notes, f"{path}: parts of the nodes, instead of those that the nodes state")

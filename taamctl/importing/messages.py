@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 LONGEST = 60  # characters of a cell in a message
+MOST = 10  # names in a message
 
 
 def shown(value: object, most: int = LONGEST) -> str:
@@ -16,3 +18,8 @@ def shown(value: object, most: int = LONGEST) -> str:
 def quoted(name: object) -> str:
     """Return a name, a word or a path as a shell takes it."""
     return shlex.quote(str(name))
+
+
+def some(names: Sequence[object]) -> str:
+    """Return the first of some names in quotes, each cut where it is long."""
+    return ", ".join(repr(shown(name)) for name in names[:MOST]) + ", ..." * (len(names) > MOST)

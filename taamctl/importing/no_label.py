@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from taamctl.core.errors import TaamctlError
-from taamctl.importing.messages import quoted
+from taamctl.importing.messages import quoted, shown
 from taamctl.importing.ways import Unclear
 from taamctl.importing.words import NO_LABEL, numbers_of
 
@@ -62,10 +62,10 @@ def _require_there(counts: Mapping[str, int], said: Said, where: str) -> None:
     for option, words in stated.items():
         for word in words:
             if word not in counts:
-                some = ", ".join(list(counts)[:10])
+                there = ", ".join(map(shown, list(counts)[:10]))
                 raise TaamctlError(
-                    f"{where}: --{option} {quoted(word)}: no node has that label",
-                    f"words count as they are spelled; there are: {some}",
+                    f"{where}: --{option} {quoted(shown(word))}: no node has that label",
+                    f"words count as they are spelled; there are: {there}",
                 )
 
 

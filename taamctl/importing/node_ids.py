@@ -238,7 +238,7 @@ def refuse_rivals(
     where: str,
 ) -> None:
     """Refuse an id column, taken for its name, where another column names every end of the edges
-    and it does not, or counts the rows.
+    and it does not, or counts the rows as the other does not.
 
     Args:
         taken: the id column. names: the columns without another meaning.
@@ -246,25 +246,19 @@ def refuse_rivals(
     Raises:
         TaamctlError: there is such a column.
     """
-    rivals = _not_counting(cell, [name for name in names if _could_name(cell[name])])
     few = ends_of(source[:SOME], target[:SOME], len(cell[taken]))  # rule out nearly every column
-    rivals = [name for name in rivals if _holds(cell[name], few)]
+    rivals = _long_enough(cell, names, few)
     if not rivals:
         return
     ends = ends_of(source, target, len(cell[taken]))
-    found = [name for name in holding(cell, rivals, ends) if not _equal(cell[name], cell[taken])]
+    same = twins(cell, rivals, taken)
+    found = [name for name in holding(cell, rivals, ends) if name not in same]
     if not found:
         return
     if not _holds(cell[taken], ends):
-        s = "s" * (len(found) == 1)
-        ways = _instead(found, taken)
-        raise Unclear(
-            f"{where}: {taken!r} is called like an id, but lacks ends of the edges that "
-            f"{_listed(found)} hold{s}",
-            f"{' or '.join(ways)}: {_listed(found)} name{s} every end of the edges",
-            ways,
-        )
-    if _counts_rows(cell[taken]):
+        raise _lacks_ends(taken, found, where)
+    found = _not_counting(cell, found)
+    if found and _counts_rows(cell[taken]):
         ways = [f"--id {quoted(name)}" for name in (taken, found[0])]
         raise Unclear(
             f"{where}: {taken!r} counts the rows, and {found[0]!r} names every end of the edges "
@@ -272,6 +266,23 @@ def refuse_rivals(
             f"say which one the edges mean: {ways[0]} or {ways[1]}",
             ways,
         )
+
+
+def _long_enough(cell: Mapping[str, Array], names: Sequence[str], few: Ends) -> list[str]:
+    """Return the columns that hold some ends and have enough rows not to do so by chance."""
+    return [name for name in names if _could_name(cell[name]) and _holds(cell[name], few)]
+
+
+def _lacks_ends(taken: str, found: Sequence[str], where: str) -> Unclear:
+    """Return the question whether `found` are the ids, and not a column that is called so."""
+    s = "s" * (len(found) == 1)
+    ways = _instead(found, taken)
+    return Unclear(
+        f"{where}: {taken!r} is called like an id, but lacks ends of the edges that "
+        f"{_listed(found)} hold{s}",
+        f"{' or '.join(ways)}: {_listed(found)} name{s} every end of the edges",
+        ways,
+    )
 
 
 def _instead(found: Sequence[str], taken: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,9 +10,12 @@ from numpy.typing import ArrayLike
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import no_label
+from taamctl.importing.bad_rows import BadRows
+from taamctl.importing.messages import shown
 from taamctl.importing.no_label import Said
 from taamctl.importing.words import exact, numbers_of, spelled
 
+SHOWN = 10  # rows in a message
 Labels = tuple[Array, tuple[str, ...], tuple[str, ...]]  # [N] int64, names, notes
 
 
@@ -41,7 +44,8 @@ def read_labels(values: ArrayLike | None, n: int, where: str, said: Said | None 
         )
     text = [spelled(value) for value in raw.tolist()]
     counts = no_label.counted(text)
-    none = no_label.words_for_none(counts, said or Said(), where)
+    said = said or Said()
+    none = no_label.words_for_none(counts, said, where) | _largest(raw, counts, said)
     known = np.array([word not in none for word in text], bool)
     stated = [word for word in counts if word not in none]
     if stated and numbers_of(stated) is not None:
@@ -49,6 +53,18 @@ def read_labels(values: ArrayLike | None, n: int, where: str, said: Said | None 
     else:
         labels, names, changes = _named(text, stated, where)
     return labels, names, (*notes, *changes, *no_label.notes(counts, none))
+
+
+def _largest(raw: Array, counts: Mapping[str, int], said: Said) -> set[str]:
+    """Return the largest number of an unsigned type, as -1 is stored there: 255 in uint8. It is a
+    class where all numbers below are, or where the user says so.
+    """
+    if raw.dtype.kind != "u":
+        return set()
+    largest = int(np.iinfo(raw.dtype).max)
+    word = str(largest)
+    meant = said.unlabelled or word in said.classes or len(counts) > largest
+    return set() if meant or word not in counts else {word}
 
 
 def _named(text: list[str], stated: list[str], where: str) -> Labels:
@@ -79,10 +95,11 @@ def _refuse_endless(text: list[str], stated: list[str], where: str) -> None:
     endless = {word for word in stated if word.lower().lstrip("+-") in ("inf", "infinity")}
     others = [word for word in stated if word not in endless]
     if endless and numbers_of(others) is not None:
-        row = next(row for row, word in enumerate(text) if word in endless)
-        raise TaamctlError(
-            f"{where}: label {text[row]} at row {row} is no class",
+        rows = [row for row, word in enumerate(text) if word in endless]
+        raise BadRows(
+            f"{where}: label {shown(text[rows[0]])} at row {rows[0]} is no class",
             "leave it empty where it is unknown",
+            rows,
         )
 
 
@@ -127,30 +144,45 @@ def _name_of(value: int, words: set[str]) -> str:
 
 
 def _refuse_no_classes(values: list[float | int], text: list[str], where: str) -> None:
-    for row, value in enumerate(values):
-        if value != int(value):
-            raise TaamctlError(
-                f"{where}: label {text[row]} at row {row} is no whole number",
-                "a label is a class, not a quantity; cut it into classes, or name another column",
-            )
-    for row, value in enumerate(values):
-        if value < -1:
-            raise TaamctlError(
-                f"{where}: label {text[row]} at row {row} is negative",
-                "-1 means unlabelled, and --unlabelled another number; number classes from 0",
-            )
+    broken = [row for row, value in enumerate(values) if value != int(value)]
+    if broken:
+        raise BadRows(
+            f"{where}: label {shown(text[broken[0]])} at row {broken[0]} is no whole number",
+            "a label is a class, not a quantity; cut it into classes, or name another column",
+            broken,
+        )
+    negative = [row for row, value in enumerate(values) if value < -1]
+    if negative:
+        raise BadRows(
+            f"{where}: label {shown(text[negative[0]])} at row {negative[0]} is negative",
+            "-1 means unlabelled, and --unlabelled another number; number classes from 0",
+            negative,
+        )
 
 
 def _from_one_hot(raw: Array, where: str) -> Array:
     """Return the column of the one in every row, -1 for a row of zeros."""
-    wrong = np.zeros(len(raw), bool)
-    numeric = raw.dtype.kind in "iufb"
-    if numeric:
-        wrong = (~np.isin(raw, (0, 1))).any(1) | (raw.sum(1) > 1)
-    if not numeric or wrong.any():
-        at = f" (row {int(np.argmax(wrong))})" if wrong.any() else ""
+    if raw.dtype.kind not in "iufb":
         raise TaamctlError(
-            f"{where}: labels of shape {raw.shape} are not one-hot{at}",
+            f"{where}: labels of shape {raw.shape} are not one-hot: they are {raw.dtype}",
             "a node has one class; give one column",
         )
+    other = ~np.isin(raw, (0, 1))
+    wrong = np.flatnonzero(other.any(1) | (raw.sum(1) > 1))
+    if len(wrong):
+        some = "; ".join(_not_one_hot(raw[row], other[row], row) for row in wrong[:SHOWN])
+        more = f"; and {len(wrong) - SHOWN:,} more rows" * (len(wrong) > SHOWN)
+        raise TaamctlError(
+            f"{where}: labels of shape {raw.shape} are not one-hot (row {wrong[0]}): {some}{more}",
+            "a node has one class; give one column, or mend those rows",
+        )
     return np.where(raw.any(1), raw.argmax(1), -1)
+
+
+def _not_one_hot(cells: Array, other: Array, row: int) -> str:
+    """Say what is wrong in a row."""
+    if other.any():
+        at = int(other.argmax())
+        return f"row {row} holds {cells[at]} in column {at}"
+    ones = ", ".join(map(str, np.flatnonzero(cells)[:SHOWN]))
+    return f"row {row} has a one in the columns {ones}"

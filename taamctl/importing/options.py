@@ -40,7 +40,8 @@ class ImportOptions:
         nan: `refuse` features that are not finite, or take them as `zero`.
         unlabelled: words that mean no label, beside an empty cell; empty: the usual ones.
         class_word: words that are classes, though they usually mean no label.
-        bad_edges: `refuse` edges to nodes that are not there, or `drop` them.
+        bad_edges: `refuse` edges to nodes that are not there, or with an empty end, or `drop` them.
+        bad_rows: `refuse` rows of a node table that are empty, or `drop` them.
         no_class: columns that are called like a class and hold none: set after a look at their
             cells, by no user.
     """
@@ -66,6 +67,7 @@ class ImportOptions:
     unlabelled: tuple[str, ...] = ()
     class_word: tuple[str, ...] = ()
     bad_edges: str = "refuse"
+    bad_rows: str = "refuse"
     no_class: tuple[str, ...] = ()
 
     def naming(self, found: Mapping[str, str]) -> ImportOptions:

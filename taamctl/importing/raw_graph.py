@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain
 from taamctl.importing import edge_ends
+from taamctl.importing.bad_rows import BadRows
 from taamctl.importing.options import ImportOptions
+
+WithLines = Callable[[BadRows], TaamctlError]
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class RawGraph:
         by_row: ends are row numbers, whatever the nodes are called.
         taken: the options that say all that was taken without a guess; None where the format has
             none for that.
+        edge_lines, node_lines: a fault of some edges, or nodes -> the same with their lines in the
+            file; None where the format has none.
         hint_of_ids: given the ends, what to do where `node_id` lacks some of them.
     """
 
@@ -51,4 +57,6 @@ class RawGraph:
     notes: tuple[str, ...] = field(default=())
     by_row: bool = False
     taken: ImportOptions | None = None
+    edge_lines: WithLines | None = None
+    node_lines: WithLines | None = None
     hint_of_ids: edge_ends.Hint | None = None

@@ -59,14 +59,16 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     source, target, notes = reader_tables.edge_columns(
         reader_tables.edge_table(files.edges, options), options
     )
-    ends = reader_tables.ends(source, target, str(files.edges), have_ids=True)
+    ends = reader_tables.ends(
+        source, target, str(files.edges), have_ids=True, bad=options.bad_edges
+    )
     return replace(
         raw,
         source=ends[0],
         target=ends[1],
         features=x,
         edges_where=str(files.edges),
-        notes=(*raw.notes, *notes, f"{files.features}: features, by {key!r}"),
+        notes=(*raw.notes, *notes, *ends[2], f"{files.features}: features, by {key!r}"),
         taken=replace(options, id=key, label=raw.taken.label if raw.taken else ""),
     )
 

@@ -41,7 +41,9 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     source, target, notes = reader_tables.edge_columns(
         reader_tables.edge_table(edges, options), options
     )
-    source, target = reader_tables.ends(source, target, str(edges), have_ids=False)
+    source, target, left = reader_tables.ends(
+        source, target, str(edges), have_ids=False, bad=options.bad_edges
+    )
     said = f"{features}: labels and {x.shape[1]:,} features; nodes are numbered by lines from 0"
     return RawGraph(
         str(features),
@@ -52,7 +54,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         class_names=names,
         edges_where=str(edges),
         by_row=True,
-        notes=(said, *notes),
+        notes=(said, *notes, *left),
     )
 
 

@@ -12,8 +12,10 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import column_names, headers, node_ids, roles, table_folder
-from taamctl.importing.bad_rows import BadRows, with_lines
+from taamctl.importing.bad_rows import BadRows, bad_rows, lines_in
+from taamctl.importing.blank_rows import empty_cells, without_blank_rows
 from taamctl.importing.held_table import TableSource
+from taamctl.importing.messages import shown
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.table_head import DELIMITERS
@@ -70,20 +72,28 @@ def of_two(node_path: TableSource, edge_path: TableSource, options: ImportOption
             table = node_table(node_path, options)  # its cells as text, as ids are
     elif not options.id and options.ends != "rows":
         node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
+    node_lines = lines_in(table, options.delimiter)
+    edge_lines = lines_in(listed, options.delimiter)
     try:
         raw, rows = roles.nodes(table, options), table.rows
     except BadRows as error:
-        raise with_lines(error, node_path, options.delimiter, table.headed) from error
-    notes = (*said, *notes)
+        raise node_lines(error) from error
     taken = _with_ends(raw, listed, options, (node_path, edge_path))
     by_row = options.ends == "rows"
-    source, target = ends(source, target, str(edge_path), raw.node_id is not None and not by_row)
+    have_ids = raw.node_id is not None and not by_row
+    try:
+        source, target, left = ends(source, target, str(edge_path), have_ids, options.bad_edges)
+    except BadRows as error:
+        raise edge_lines(error) from error
+    notes = (*said, *notes, *left, *_dropped(table))
     return replace(
         raw,
         source=source,
         target=target,
         edges_where=str(edge_path),
         taken=taken,
+        edge_lines=edge_lines,
+        node_lines=node_lines,
         notes=(*raw.notes, *notes),
         by_row=by_row,
         hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_rows(u, v, rows),
@@ -96,6 +106,11 @@ def _unpacked(paths: Sequence[TableSource]) -> Sequence[TableSource]:
     if others or not isinstance(first, Path) or not first.is_dir():
         return paths
     return table_folder.tables_in(first)
+
+
+def _dropped(table: Table) -> tuple[str, ...]:
+    """Say how many rows were left out."""
+    return (f"{table.where}: {table.dropped:,} empty rows left out",) * (table.dropped > 0)
 
 
 def _with_ends(
@@ -204,9 +219,10 @@ def node_table(path: TableSource, options: ImportOptions, features: bool = True)
     (only, *others) = table.columns
     if not others and any(d in only for d in DELIMITERS[:-1]):
         raise TaamctlError(
-            f"{path}: one column ({only}), expected at least an id and features",
+            f"{path}: one column ({shown(only)}), expected at least an id and features",
             "name what stands between the cells, such as --delimiter ,",
         )
+    table = without_blank_rows(table, options)
     if not features:
         return table
     names = roles.roles(
@@ -272,19 +288,30 @@ def _names_of_ends(table: Table, options: ImportOptions, where: str) -> tuple[st
     if pair is None and table.headed and len(names) > 2:
         raise TaamctlError(
             f"{where}: no telling which columns are the ends of an edge; there are: "
-            f"{', '.join(names[:12])}",
+            f"{', '.join(map(shown, names[:12]))}",
             "name them with --source and --target",
         )
     return pair or (names[0], names[1])
 
 
-def ends(source: Array, target: Array, where: str, have_ids: bool) -> tuple[Array, Array]:
-    """Return the ends of edges, refused where one is empty; as numbers where nodes have no names.
+def ends(
+    source: Array, target: Array, where: str, have_ids: bool, bad: str = "refuse"
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return the ends of edges, as numbers where nodes have no names, and what was left out.
+
+    Args:
+        bad: `refuse` edges with an empty end, or `drop` them.
 
     Raises:
-        TaamctlError: an end that is empty, or no whole number; the message names the edge.
+        BadRows: an end that is empty, or no whole number; the message names the edge.
     """
-    _refuse_missing(source, target, where)
+    empty = empty_cells(source) | empty_cells(target)
+    notes: tuple[str, ...] = ()
+    if empty.any():
+        if bad != "drop" or empty.all():
+            raise _empty_ends(source, target, empty, where)
+        source, target = source[~empty], target[~empty]
+        notes = (f"{where}: {int(empty.sum()):,} edges left out, of which an end is empty",)
     numbers = []
     for column in (source, target):
         if column.dtype.kind in "iuf" or have_ids:
@@ -292,34 +319,28 @@ def ends(source: Array, target: Array, where: str, have_ids: bool) -> tuple[Arra
             continue
         rows = _whole_numbers(column)
         if None in rows:
-            bad = rows.index(None)
-            raise TaamctlError(
-                f"{where}: edge {bad} is ({source[bad]}, {target[bad]}), which is no row of the "
-                "node table; that has no id column",
+            bad_row = rows.index(None)
+            raise bad_rows(
+                f"{where}: edge {bad_row} is ({shown(source[bad_row])}, {shown(target[bad_row])}), "
+                "which is no row of the node table; that has no id column",
                 "name the column of the nodes' ids with --id",
+                np.array([row is None for row in rows]),
             )
         numbers.append(np.array(rows, np.int64))
-    return numbers[0], numbers[1]
+    return numbers[0], numbers[1], notes
 
 
-def _refuse_missing(source: Array, target: Array, where: str) -> None:
-    """Refuse an edge of which an end is an empty cell or NaN."""
-    for column in (source, target):
-        empty = np.flatnonzero(_missing(column))
-        if len(empty):
-            at = int(empty[0])
-            raise TaamctlError(
-                f"{where}: edge {at} is ({source[at]}, {target[at]}): an end is missing",
-                "every edge names two nodes; mend or drop that row",
-            )
-
-
-def _missing(column: Array) -> Array:
-    if column.dtype.kind == "f":
-        return np.isnan(column)
-    if column.dtype.kind != "O":
-        return np.zeros(len(column), bool)
-    return np.array([v is None or v != v or not str(v).strip() for v in column.tolist()], bool)
+def _empty_ends(source: Array, target: Array, empty: Array, where: str) -> BadRows:
+    """Return the refusal of edges of which an end is an empty cell or NaN."""
+    at = int(empty.argmax())
+    more = f", and {int(empty.sum()) - 1:,} more edges" * (int(empty.sum()) > 1)
+    return bad_rows(
+        f"{where}: edge {at} is ({shown(source[at])}, {shown(target[at])}): an end is "
+        f"missing{more}",
+        "every edge names two nodes; mend or drop that row, or leave such edges out: --bad-edges "
+        "drop",
+        empty,
+    )
 
 
 def _whole_numbers(column: Array) -> list[int | None]:

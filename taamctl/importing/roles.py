@@ -11,21 +11,21 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import class_column
-from taamctl.importing.cells import numbers, times, truths
+from taamctl.importing.bad_rows import BadRows
+from taamctl.importing.cells import no_features, numbers, times, truths
 from taamctl.importing.column_names import (
     ENDS,
     ID,
     LABEL,
-    MASKS,
     PART,
     TASK,
     TIME,
     guess,
     matching,
     named,
-    plain,
 )
 from taamctl.importing.given_stream import parts_from_masks
+from taamctl.importing.mask_columns import mask_columns
 from taamctl.importing.messages import quoted
 from taamctl.importing.no_label import Said
 from taamctl.importing.node_ids import UNNAMED, like_ids, numbers_of_rows
@@ -74,8 +74,8 @@ def roles(names: Sequence[str], options: ImportOptions, where: str) -> Roles:
             taken.add(found[kind])
     masks: dict[str, str] = {}
     if not found["part"]:
-        free = _without(names, taken)
-        masks = {MASKS[plain(name)]: name for name in free if plain(name) in MASKS}
+        masks, others = mask_columns(_without(names, taken), options.split_column, where)
+        ignored = (*ignored, *others)
     used = {*found.values(), *masks.values(), *ignored}
     if options.features:
         features = _without(chosen_features, used)
@@ -293,6 +293,19 @@ def _names_shown(features: Sequence[str], where: str) -> tuple[str, ...]:
     return (f"{where}: features: {shown}",)
 
 
+def _as_numbers(cell: dict[str, Array], names: Sequence[str], where: str) -> dict[str, Array]:
+    """Return columns as numbers; those that are none are refused together."""
+    made, wrong = dict[str, Array](), dict[str, BadRows]()
+    for name in names:
+        try:
+            made[name] = numbers(cell[name], where, name)
+        except BadRows as error:
+            wrong[name] = error
+    if wrong:
+        raise no_features(wrong)
+    return made
+
+
 def features_of(
     cell: dict[str, Array], names: Sequence[str], where: str
 ) -> tuple[Array, tuple[str, ...]]:
@@ -304,8 +317,7 @@ def features_of(
     rows = len(next(iter(cell.values())))
     blocks: list[Array] = []
     spelled: list[str] = []
-    for name in names:
-        block = numbers(cell[name], where, name)
+    for name, block in _as_numbers(cell, names, where).items():
         if block.ndim == 1:
             block = block[:, None]
         blocks.append(block)

@@ -9,6 +9,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import PARTS, Array
 from taamctl.importing import node_ids
+from taamctl.importing.bad_rows import BadRows
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, guess
 from taamctl.importing.messages import shown
 from taamctl.importing.no_label import Said, means_none
@@ -29,27 +30,35 @@ def tasks_of_nodes(
     """
     if labels is None:
         raise TaamctlError(
-            f"{where}: tasks in {name!r}, but no labels that they belong to",
+            f"{where}: tasks in {shown(name)!r}, but no labels that they belong to",
             "--label names the column of the classes",
         )
+    pairs = _labelled(np.ravel(labels).tolist(), np.ravel(tasks).tolist(), said or Said())
+    lacking = [(row, c) for row, c, t in pairs if t.lower() in MISSING]
+    if lacking:
+        row, c = lacking[0]
+        raise BadRows(
+            f"{where}: no task in {shown(name)!r} at row {row}, whose class is {shown(c)!r}",
+            "every node of a class states its task; a table of tasks has the header class,task",
+            [row for row, _ in lacking],
+        )
     found: dict[str, str] = {}
-    pairs = zip(np.ravel(labels).tolist(), np.ravel(tasks).tolist(), strict=True)
-    for row, (label, task) in enumerate(pairs):
-        c, t = spelled(label), spelled(task)
-        if means_none(c, said or Said()):
-            continue
-        if t.lower() in MISSING:
-            raise TaamctlError(
-                f"{where}: no task in {name!r} at row {row}, whose class is {shown(c)!r}",
-                "every node of a class states its task",
-            )
-        if found.setdefault(c, t) != t:
-            raise TaamctlError(
-                f"{where}: class {shown(c)!r} has the tasks {shown(found[c])} and {shown(t)} "
-                f"(row {row})",
-                "a class arrives once, with one task",
-            )
+    twice = [(row, c, t) for row, c, t in pairs if found.setdefault(c, t) != t]
+    if twice:
+        row, c, t = twice[0]
+        raise BadRows(
+            f"{where}: class {shown(c)!r} has the tasks {shown(found[c])} and {shown(t)} "
+            f"(row {row})",
+            "a class arrives once, with one task",
+            [row for row, _, _ in twice],
+        )
     return found
+
+
+def _labelled(labels: list[object], tasks: list[object], said: Said) -> list[tuple[int, str, str]]:
+    """Return row, class and task of every node that has a class."""
+    spelt = zip(map(spelled, labels), map(spelled, tasks), strict=True)
+    return [(row, c, t) for row, (c, t) in enumerate(spelt) if not means_none(c, said)]
 
 
 def tasks_of_table(table: Table, said: Said | None = None) -> dict[str, str]:
@@ -100,21 +109,23 @@ def parts_of_table(table: Table, node_id: Array | None, n: int) -> Array:
     ids = range(n) if node_id is None else np.asarray(node_id).tolist()
     row_of = {node_ids.spelled(value): i for i, value in enumerate(ids)}
     out: list[str] = [""] * n
-    pairs = zip(table.columns[of_id].tolist(), table.columns[of_part].tolist(), strict=True)
-    for row, (node, word) in enumerate(pairs):
-        name = node_ids.spelled(node)
-        part = _part_word(word, table.where, row)
-        if name not in row_of:
-            raise TaamctlError(
-                f"{table.where}: row {row} is about the node {shown(name)!r}, which the graph "
-                "lacks",
-                "ids must be spelled alike",
-            )
+    nodes = [node_ids.spelled(value) for value in table.columns[of_id].tolist()]
+    parts = _part_words(table.columns[of_part].tolist(), table.where)
+    unknown = [row for row, name in enumerate(nodes) if name not in row_of]
+    if unknown:
+        raise BadRows(
+            f"{table.where}: row {unknown[0]} is about the node {shown(nodes[unknown[0]])!r}, "
+            "which the graph lacks",
+            "ids must be spelled alike",
+            unknown,
+        )
+    for row, (name, part) in enumerate(zip(nodes, parts, strict=True)):
         before = out[row_of[name]]
         if before and PART_WORDS.get(before, before) != PART_WORDS.get(part, part):
-            raise TaamctlError(
+            raise BadRows(
                 f"{table.where}: the node {shown(name)!r} is in {before} and in {part} (row {row})",
                 "a node belongs to one part",
+                [row],
             )
         out[row_of[name]] = part
     if not any(out):
@@ -132,18 +143,23 @@ def _two_columns(
     if len(names) < 2:
         raise TaamctlError(
             f"{table.where} has one column, expected {what}",
-            "or name what stands between them with --delimiter",
+            f"its header is such as {first[0]},{second[0]}; --delimiter names what stands between "
+            "cells",
         )
     of_first = guess(names, first) or names[0]
     return of_first, guess(names, second) or next(name for name in names if name != of_first)
 
 
-def _part_word(word: object, where: str, row: int) -> str:
-    """Return a part as it is spelt, in lower case; empty for a node of no part."""
-    part = spelled(word).lower()
-    if part not in PART_WORDS and part not in ("0", "1", "2", *MISSING):
-        raise TaamctlError(
-            f"{where}: the part {shown(word)!r} at row {row} is none of {', '.join(PARTS)}",
+def _part_words(words: Sequence[object], where: str) -> list[str]:
+    """Return parts as they are spelt, in lower case; empty for a node of no part."""
+    parts = [spelled(word).lower() for word in words]
+    known = {*PART_WORDS, "0", "1", "2", *MISSING}
+    wrong = [row for row, part in enumerate(parts) if part not in known]
+    if wrong:
+        raise BadRows(
+            f"{where}: the part {shown(words[wrong[0]])!r} at row {wrong[0]} is none of "
+            f"{', '.join(PARTS)}",
             "leave it empty for a node of no part",
+            wrong,
         )
-    return part
+    return parts

@@ -24,6 +24,7 @@ from taamctl.graph import gzip_check
 from taamctl.graph.raw_values import reading
 from taamctl.importing import arrow_tables, guarded
 from taamctl.importing.held_table import HeldTable, TableSource
+from taamctl.importing.messages import shown
 from taamctl.importing.table_head import delimiter_of, header, names_and_skip, read_head
 
 _EMPTY = (
@@ -52,11 +53,13 @@ class Table:
         where: the file, for messages.
         columns: name -> [rows] or, for a column of lists, [rows, width].
         headed: whether the names stand in the file; else they are `column 0`, `column 1`, ...
+        dropped: how many rows were left out.
     """
 
     where: str
     columns: dict[str, Array]
     headed: bool = True
+    dropped: int = 0
 
     @property
     def rows(self) -> int:
@@ -108,7 +111,9 @@ def require_file(path: Path) -> None:
 def _refuse_twice(names: Sequence[str], path: Path) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise TaamctlError(f"{path}: two columns are called {twice[0]!r}", "rename one of them")
+        raise TaamctlError(
+            f"{path}: two columns are called {shown(twice[0])!r}", "rename one of them"
+        )
 
 
 def read_table(
