@@ -4,13 +4,14 @@ need so that an import takes them for features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 
 from taamctl.core.types import CSR, Array
 from taamctl.exporting.whole import Whole
+from taamctl.graph.canonical import to_scipy
 from taamctl.importing import class_column, column_names, node_ids
 
 # a reader that is off by as much of a float64 still finds the same float32
@@ -28,7 +29,8 @@ def texts(values: Array) -> Array:
     Args:
         values: float32 of any shape.
     """
-    found, position = np.unique(values.view(np.uint32), return_inverse=True)
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    found, position = np.unique(bits, return_inverse=True)
     spelt = np.array([_text(value) for value in found.view(np.float32)] + [None], object)[:-1]
     return np.asarray(spelt[position.reshape(values.shape)])
 
@@ -58,7 +60,9 @@ def to_be_named(names: Sequence[str], features: Array | CSR) -> tuple[str, ...]:
     Args:
         features: [N, F] float32.
     """
-    counting = {names[j] for j in _may_count(features) if _counts(features, j)}
+    likely = _may_count(features)
+    cells = zip((names[j] for j in likely), columns(features, likely), strict=True)
+    counting = {name for name, cell in cells if node_ids.numbers_of_rows({name: cell}, [name])}
     return tuple(
         name
         for name in names
@@ -79,16 +83,14 @@ def _may_count(features: Array | CSR) -> list[int]:
     return [int(j) for j in np.flatnonzero(likely)]
 
 
-def column(features: Array | CSR, number: int) -> Array:
-    """Return one column of features, [N] float32."""
+def columns(features: Array | CSR, numbers: Iterable[int]) -> Iterator[Array]:
+    """Yield some columns of features, [N] float32 each."""
     if not isinstance(features, CSR):
-        return features[:, number]
-    made = np.zeros(features.shape[0], np.float32)
-    at = np.flatnonzero(features.indices == number)
-    rows = np.searchsorted(features.indptr, at, side="right") - 1
-    made[rows] = 1 if features.data is None else features.data[at]
-    return made
-
-
-def _counts(features: Array | CSR, number: int) -> bool:
-    return bool(node_ids.numbers_of_rows({"": column(features, number)}, [""]))
+        yield from (features[:, number] for number in numbers)
+        return
+    stored = to_scipy(features).tocsc()
+    for number in numbers:
+        made = np.zeros(features.shape[0], np.float32)
+        own = slice(stored.indptr[number], stored.indptr[number + 1])
+        made[stored.indices[own]] = stored.data[own]
+        yield made

@@ -46,9 +46,8 @@ def _nodes(whole: Whole, columns: TextColumns) -> dict[str, Plain]:
     found: dict[str, Plain] = {name: _known(cells) for name, cells in columns.cells.items()}
     if whole.time is not None:
         found[columns.options.time] = whole.time
-    for number, name in enumerate(columns.features):
-        found[name] = feature_text.column(whole.features, number)
-    return found
+    features = feature_text.columns(whole.features, range(len(columns.features)))
+    return {**found, **dict(zip(columns.features, features, strict=True))}
 
 
 def _known(cells: list[str]) -> list[str | None]:

@@ -171,8 +171,6 @@ def id_column(
     best = usual or others
     if sure and len(best) == 1:
         return best[0], _why_taken(others)
-    if not sure and len(cell[found[0]]) < FEW:
-        return "", ""
     raise _unclear(others, usual, ends, where)
 
 

@@ -94,9 +94,14 @@ def delimiter_of(first: bytes, stated: str = "", decimal: str = "") -> str:
     if len(lines) > 1 and not first.endswith(b"\n"):
         del lines[-1]  # may be cut off
     counts = [line for line in lines if line.strip() and not line.startswith(("#", "%"))]
-    outside = "".join("".join(counts[:1]).strip(" ").split('"')[::2])  # not in quoted cells
+    return _guessed(counts, decimal)
+
+
+def _guessed(lines: list[str], decimal: str) -> str:
+    """Return the delimiter between the cells of some lines."""
+    outside = "".join("".join(lines[:1]).strip(" ").split('"')[::2])  # not in quoted cells
     found = [d for d in DELIMITERS if d in outside and d != decimal]
-    even = [d for d in found if d != " " and _parts_alike(counts[:SOME], d)]
+    even = [d for d in found if d != " " and _parts_alike(lines[:SOME], d)]
     return next(iter(even or found), ",")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,14 @@ def test_the_page_names_every_format() -> None:
     page = (Path(taamctl.__file__).parent / "docs/export.md").read_text(encoding="utf-8")
     rows = {line.split("|")[1].strip(" `") for line in page.splitlines() if line.startswith("| `")}
     assert rows == set(FORMATS)
+
+
+@pytest.mark.parametrize(("kind", "package"), [("parquet", "pyarrow"), ("dgl", "dgl")])
+def test_a_missing_library_is_named_before_anything_is_written(
+    kind: str, package: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, f"{package}.parquet", None)
+    with pytest.raises(TaamctlError, match=package) as caught:
+        export(graph(), kind)
+    assert "pip install" in caught.value.hint and not list(folder.iterdir())
