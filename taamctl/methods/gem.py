@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from taamctl.core.errors import TaamctlError
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData
@@ -48,6 +49,11 @@ def project(g: torch.Tensor, memories: torch.Tensor, margin: float) -> torch.Ten
     against = (memories @ g).double().cpu().numpy()
     if (against >= 0).all():
         return g
+    if not np.isfinite(against).all():
+        raise TaamctlError(
+            "training diverged: gradients of methods.gem are not finite",
+            "lower train.lr, or look for extreme values in the features",
+        )
     wide = memories.double()
     quadratic = (wide @ wide.T).cpu().numpy()
     largest = max(1.0, float(np.trace(quadratic)) / len(against))

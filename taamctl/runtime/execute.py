@@ -108,7 +108,7 @@ def is_current(context: Context, job: Job) -> bool:
     if context.force:
         return False
     key = key_of(context, job)
-    return (record is not None and _is_right(record, key, job.outputs)) or (
+    return (record is not None and _is_right(record, job, key, job.outputs)) or (
         elsewhere(context, job, key) is not None
     )
 
@@ -116,7 +116,7 @@ def is_current(context: Context, job: Job) -> bool:
 def _reusable(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | None:
     main = job.outputs[0]
     record = provenance.recorded(main)
-    if context.force or record is None or not _is_right(record, key, job.outputs):
+    if context.force or record is None or not _is_right(record, job, key, job.outputs):
         return None
     context.tell(f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match)")
     return Outcome(main, True, record)
@@ -145,13 +145,15 @@ def elsewhere(
         there = tree / name
         outputs = tuple(there.with_name(output.name) for output in job.outputs)
         record = provenance.recorded(there)
-        if record is not None and _is_right(record, key, outputs):
+        if record is not None and _is_right(record, job, key, outputs):
             return there, record
     return None
 
 
-def _is_right(record: Record, key: dict[str, Plain], outputs: tuple[Path, ...]) -> bool:
-    return is_key(record, key) and not altered(record, outputs)
+def _is_right(record: Record, job: Job, key: dict[str, Plain], outputs: tuple[Path, ...]) -> bool:
+    """Tell whether outputs are what the job would make; a record of another place is damaged."""
+    right = is_key(record, key) and not altered(record, outputs)
+    return right and record.get("label") == job.label
 
 
 def _asked(job: Job) -> dict[str, Plain]:

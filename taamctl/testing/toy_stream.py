@@ -51,7 +51,7 @@ class ToyStream:
         self.module = module
         self.info = INFO
         self.facts = module.Method.facts
-        self._values = {**usual_values(module), **(values or {})}
+        self.values = {**usual_values(module), **(values or {})}
 
     def make(self, seed: int = 1, train: TrainParams = TOY_TRAIN, **changes: object) -> Method:
         """Make a method.
@@ -65,7 +65,7 @@ class ToyStream:
         own: object = None
         faults: list[str] = []
         if self.module.Params is not None:
-            own = binding.bind(self.module.Params, {**self._values, **changes}, "DEFAULTS", faults)
+            own = binding.bind(self.module.Params, {**self.values, **changes}, "DEFAULTS", faults)
         assert not faults, (
             "the values of the parameters do not fit `Params`; mend DEFAULTS:\n" + "\n".join(faults)
         )

@@ -24,8 +24,9 @@ from taamctl.learning.contract.method import Facts, Stored
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import SequentialMethod
 from taamctl.propagation import group_graph as graph
-from taamctl.testing import contract
+from taamctl.testing import contract, edge_checks, edge_streams
 from taamctl.testing.contract import CHECKS, Check
+from taamctl.testing.edge_streams import STREAMS
 from taamctl.testing.toy_stream import NODES, ToyStream
 
 PACKAGE = "taamctl.methods"
@@ -316,3 +317,74 @@ def test_toy_features_follow_from_toy_graphs(name: str) -> None:
         assert (edges != edges.T).nnz == 0
         assert edges.diagonal().all()
         assert edges.nnz > NODES
+
+
+# --------------------------------------------------------------------------------------------------
+
+FASTER: dict[str, dict[str, Any]] = {
+    **FEWER,
+    "cat": {"encoders": 5, "width": 32, "epochs": 10},
+    "puma": {"encoders": 5, "width": 32, "epochs": 10, "updates": 2, "net_width": 32},
+    "delome": {"iterations": 3},
+    "analytic": {"width": 64},
+}
+NETS_MOST = 1_000  # classes that a net is given in the long form; closed forms get 10,000
+CLOSED = ("analytic", "linear_probe", "oracle")
+
+
+def at_the_edge(name: str) -> ToyStream:
+    return ToyStream(registry.load(PACKAGE, name), FASTER.get(name))
+
+
+@pytest.mark.parametrize("edge", STREAMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_edges_of_data_have_a_result_or_a_refusal(name: str, edge: str) -> None:
+    refused = edge_checks.a_result_or_a_refusal(at_the_edge(name), edge)
+    if edge != "features of 1e30":
+        assert refused is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_node_with_100_000_edges_is_learned(name: str) -> None:
+    toy = at_the_edge(name)
+    groups = [edge_streams.star(100_000), edge_streams.nodes([3, 3])]
+    stream = edge_streams.EdgeStream(toy.module, toy.values, groups)
+    assert edge_checks.result_or_refusal(stream, "degree 100,000") is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_thousands_of_classes_are_learned(name: str) -> None:
+    toy = at_the_edge(name)
+    most = 10_000 if name in CLOSED else NETS_MOST
+    groups = edge_streams.many_classes(most, tasks=10)
+    stream = edge_streams.EdgeStream(toy.module, toy.values, groups)
+    assert edge_checks.result_or_refusal(stream, f"{most} classes") is None
+
+
+class LosesItsNumbers(SequentialMethod):
+    """Predict with logits that are no numbers. Source: here."""
+
+    facts: ClassVar[Facts] = HONEST
+
+    def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
+        return super().logits(query, task_id) * np.nan
+
+
+class Warns(SequentialMethod):
+    """Warn while learning. Source: here."""
+
+    facts: ClassVar[Facts] = HONEST
+
+    def begin(self, data: TaskData) -> None:
+        np.float32(1) / np.zeros(1, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("cheater", "words"),
+    [(LosesItsNumbers, "logits of task 0 are not finite"), (Warns, "a warning: divide by zero")],
+)
+def test_who_has_no_defined_result_is_caught(cheater: type[Any], words: str) -> None:
+    with pytest.raises(AssertionError, match=words):
+        edge_checks.a_result_or_a_refusal(ToyStream(plugin(cheater)), "isolated nodes")

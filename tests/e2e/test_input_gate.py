@@ -106,6 +106,16 @@ def test_an_artefact_of_another_place_is_refused(
         stages(make(outputs))[path]()  # type: ignore[operator]
 
 
+def test_a_record_of_another_place_is_made_again_by_a_run(outputs: Path) -> None:
+    file = outputs / "train/synthetic/taam/seed-1/train.h5.provenance.json"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("synthetic/taam/seed-1", "synthetic/taam/seed-2"))
+    with pytest.raises(TaamctlError, match="is of synthetic/taam/seed-2"):
+        infer.run(make(outputs), *WHICH)
+    assert not train.run(make(outputs), *WHICH).reused
+    assert infer.run(make(outputs), *WHICH).reused
+
+
 def test_what_another_command_has_made_in_between_is_no_input(outputs: Path) -> None:
     mine = make(outputs, "split.seed=5")
     split.run(mine, "synthetic")
