@@ -5,14 +5,14 @@ task.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from taamctl.bank import feature_names, router, store, task_file
+from taamctl.bank import feature_names, router, store, sureness, task_file
 from taamctl.bank import manifest as manifests
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.graph_source import Source
@@ -142,7 +142,8 @@ def _add_one(
         shared = task_file.read_shared(folder / now.shared[0], config)
     known = [task_file.read_task(folder / t.file) for t in now.tasks]
     train = propagated(source, adjacency, group.train, group.y_train, config, norm)
-    val = propagated(source, adjacency, group.val, group.y_val, config, norm)
+    profiled = range(max(config.infer.hops) + 1)
+    val = propagated(source, adjacency, group.val, group.y_val, config, norm, profiled)
     task = learn(config, shared, now.bounds, group, train, device, progress)
     solved = router.solve(
         [*(t.sums for t in known), task.sums],
@@ -150,7 +151,11 @@ def _add_one(
         config.bank.router,
     )
     task = replace(
-        task, nodes=(len(train.y), len(val.y)), quantiles=calibrated(solved, shared, val, config)
+        task,
+        nodes=(len(train.y), len(val.y)),
+        quantiles=calibrated(solved, shared, val, config),
+        halves=sureness.halves_of(val.hops, val.y.numpy(), config),
+        rows=sureness.rows_of(val.hops, shared.lift, config),
     )
     file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(group.names).encode()).hexdigest()[:8]}.h5"
     task_file.write_task(folder / file, task, made_from)
@@ -172,16 +177,23 @@ def _add_one(
 
 
 def propagated(
-    source: Source, adjacency: CSR, ids: Array, y: Array, config: Config, norm: str
+    source: Source,
+    adjacency: CSR,
+    ids: Array,
+    y: Array,
+    config: Config,
+    norm: str,
+    more: Iterable[int] = (),
 ) -> Part:
     """Propagate features over the subgraph that some nodes induce: no other node is seen.
 
     Args:
         ids: [N] nodes, ascending. y: [N] their classes, of the task from 0.
+        more: hops that are wanted beside those of the method and the router.
     """
     x = in_memory(source.graph.features, ids, norm).x
     operator = build(induce(adjacency, ids, np.array([0, len(ids)])), config.precompute.self_loops)
-    wanted = {config.precompute.hops, *config.bank.router.hops}
+    wanted = {config.precompute.hops, *config.bank.router.hops, *more}
     found = hop_matrices(operator, x, wanted, config.precompute.backend)
     hops = {j: torch.from_numpy(z) for j, z in found.items()}
     return Part(x, operator, hops, torch.from_numpy(y))
