@@ -223,15 +223,23 @@ def look(features: Drawn, asked: Asked, accuracy: Array, after: Mapping[str, Arr
     )
 
 
+def settings() -> tuple[InferParams, RouterSettings, PrecomputeParams, SplitParams]:
+    """Return the packaged parameters, with narrow profiles for the routers that learn from sums."""
+    params = sections.Params("packaged", params_file.read(params_file.PACKAGED))
+    lens = params.section(LensParams)
+    return (
+        params.section(InferParams),
+        RouterSettings(replace(lens.router, width=WIDTH), lens.temperature),
+        params.section(PrecomputeParams),
+        params.section(SplitParams),
+    )
+
+
 def one(seed: int, *, fixed: bool = True) -> tuple[Dials, dict[str, Outcome]]:
     """Draw one graph and route it by `auto`, and by every fixed routing where wanted."""
     drawn = dials(np.random.default_rng([seed, 0]))
-    params = sections.Params("packaged", params_file.read(params_file.PACKAGED))
-    lens = params.section(LensParams)
-    linear = RouterSettings(replace(lens.router, width=WIDTH), lens.temperature)
-    precompute = params.section(PrecomputeParams)
-    infer = params.section(InferParams)
-    features = Drawn(graph(drawn, seed), params.section(SplitParams), precompute)
+    infer, linear, precompute, split = settings()
+    features = Drawn(graph(drawn, seed), split, precompute)
     accuracy = accuracies(features)
     wanted = {"auto": replace(infer, router="auto"), name(PUBLISHED): infer}
     if fixed:

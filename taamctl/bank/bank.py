@@ -103,8 +103,8 @@ class Bank:
             graph: a graph in memory, or the path of a graph file.
             decide: `router`, `expert` or `soft`; None: as the bank was made.
             router: `ridge`, `prototype` or `auto`: what chooses the task; auto is ridge, and for
-                components and graphs with `expert` or `soft` what validation is most sure of. unit: `node`, `component` or
-                `graph`: what one choice is made for.
+                components and graphs with `expert` or `soft` what validation is most sure of.
+            unit: `node`, `component` or `graph`: what one choice is made for.
             unknown: share of nodes of known classes that may be called unknown; 0: never; None: as
                 the bank was made.
             options: all of the above in one, and more; it replaces them.

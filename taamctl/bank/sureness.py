@@ -1,6 +1,6 @@
-"""How sure a bank routes: from validation nodes of every task, of which it keeps the mean profiles of
-100 random halves, and the router's profiles of at most 64 nodes. They are looked at anew with every
-task that comes.
+"""How sure a bank routes: from validation nodes of every task, of which it keeps the mean profiles
+of 100 random halves, and the router's profiles of at most 64 nodes. They are looked at anew with
+every task that comes.
 """
 
 from __future__ import annotations

@@ -39,9 +39,9 @@ NOTES = (
     "run: the routing that the run itself used; on a grouped graph its AA is the run's. amp: "
     "nearest AMP prototype by cosine. class: nearest class mean. gaussian: shared covariance. "
     "ridge: regression in closed form. soft: the best of several tasks' experts, each within its "
-    "own classes. smoothed: posterior averaged over the edges. –: no task ID is used. memory M: words "
-    "in millions that the method keeps (parameters, sums and stored rows), the router's own not "
-    "counted.",
+    "own classes. smoothed: posterior averaged over the edges. –: no task ID is used. memory M: "
+    "words in millions that the method keeps (parameters, sums and stored rows), the router's own "
+    "not counted.",
     "[...]: rows of one method whose parameters differ; lens.csv names them by the same letters.",
     "One vote for a graph that mixes tasks gives all but one task's nodes to a wrong expert: where "
     "tasks may mix, decide per node.",
