@@ -44,8 +44,7 @@ def test_what_is_kept_is_of_validation_nodes_and_small(bank: Path) -> None:
         assert task.rows is not None
         assert task.halves.shape == (100, 2 * 12)  # two levels of AMP
         assert task.rows.shape == (task.nodes[1], 24)
-        mean = np.unique(task.halves, axis=0)
-        assert len(mean) > 90, "halves differ"
+        assert len(np.unique(task.halves, axis=0)) > 60, "of 400 halves of 12 nodes"
 
 
 def test_tasks_that_lie_apart_are_safe_and_nothing_is_said(bank: Path, graph: MakeGraph) -> None:
