@@ -5,14 +5,14 @@ task.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from taamctl.bank import feature_names, router, store, task_file
+from taamctl.bank import feature_names, router, store, sureness, task_file
 from taamctl.bank import manifest as manifests
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.context import joined, unused
@@ -153,8 +153,10 @@ def _add_one(
     else:
         shared = task_file.read_shared(folder / now.shared[0], config)
     known = [task_file.read_task(folder / t.file) for t in now.tasks]
-    train = propagated(source, adjacency, group.train, group.y_train, config, shared.norm(norm))
-    val = propagated(source, adjacency, group.val, group.y_val, config, shared.norm(norm))
+    scaled = shared.norm(norm)
+    train = propagated(source, adjacency, group.train, group.y_train, config, scaled)
+    profiled = range(max(config.infer.hops) + 1)
+    val = propagated(source, adjacency, group.val, group.y_val, config, scaled, profiled)
     task = learn(config, shared, now.bounds, group, train, device, progress)
     solved = router.solve(
         [*(t.sums for t in known), task.sums],
@@ -162,7 +164,11 @@ def _add_one(
         config.bank.router,
     )
     task = replace(
-        task, nodes=(len(train.y), len(val.y)), quantiles=calibrated(solved, shared, val, config)
+        task,
+        nodes=(len(train.y), len(val.y)),
+        quantiles=calibrated(solved, shared, val, config),
+        halves=sureness.halves_of(val.hops, val.y.numpy(), config),
+        rows=sureness.rows_of(val.hops, shared.lift, config),
     )
     file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(group.names).encode()).hexdigest()[:8]}.h5"
     task_file.write_task(folder / file, task, made_from)
@@ -194,20 +200,27 @@ def _drawn(config: Config, source: Source, group: Group, norm: str) -> Shared:
 
 
 def propagated(
-    source: Source, adjacency: CSR, ids: Array, y: Array, config: Config, norm: Norm
+    source: Source,
+    adjacency: CSR,
+    ids: Array,
+    y: Array,
+    config: Config,
+    norm: Norm,
+    more: Iterable[int] = (),
 ) -> Part:
     """Propagate features over the subgraph that some nodes induce: no other node is seen, but those
     of the context.
 
     Args:
         ids: [N] nodes, ascending. y: [N] their classes, of the task from 0.
+        more: hops that are wanted beside those of the method and the router.
     """
     n = source.graph.num_nodes
     seen = np.concatenate([ids, np.arange(n - source.context, n)])
     x = in_memory(source.graph.features, seen, norm).x
     edges = induce(adjacency, seen, np.array([0, len(seen)]))
     operator = build(edges, config.precompute.self_loops)
-    wanted = {config.precompute.hops, *config.bank.router.hops}
+    wanted = {config.precompute.hops, *config.bank.router.hops, *more}
     found = hop_matrices(operator, x, wanted, config.precompute.backend)
     hops = {j: torch.from_numpy(z) for j, z in found.items()}
     return Part(x, operator, hops, torch.from_numpy(y))

@@ -95,7 +95,7 @@ class Bank:
         *,
         options: PredictOptions | None = None,
         decide: str | None = None,
-        router: str = "ridge",
+        router: str = "auto",
         unit: str = "node",
         unknown: float | None = None,
         context: NodeGraph | Source | str | Path | None = None,
@@ -106,8 +106,9 @@ class Bank:
         Args:
             graph: a graph in memory, or the path of a graph file.
             decide: `router`, `expert` or `soft`; None: as the bank was made.
-            router: `ridge` or `prototype`: what chooses the task. unit: `node`, `component` or
-                `graph`: what one choice is made for.
+            router: `ridge`, `prototype` or `auto`: what chooses the task; auto is ridge, and for
+                components and graphs with `expert` or `soft` what validation is most sure of.
+            unit: `node`, `component` or `graph`: what one choice is made for.
             unknown: share of nodes of known classes that may be called unknown; 0: never; None: as
                 the bank was made.
             options: all of the above in one, and more; it replaces them.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import torch
 
-from taamctl.bank import context, feature_names, task_file
+from taamctl.bank import context, feature_names, sureness, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.feature_names import Reordered
 from taamctl.bank.graph_source import Query
@@ -50,7 +50,7 @@ class PredictOptions:
     """
 
     decide: str
-    router: str = "ridge"
+    router: str = "auto"
     unit: str = "node"
     unknown: float = 0.0
     limit: int | None = None
@@ -131,6 +131,27 @@ class Predictor:
         devices.pin(torch.device("cpu"), bank.config.train.threads)
         self._router = bank.router
         self._shared = bank.shared
+        tasks = [bank.task(position) for position in range(len(self._bounds))]
+        self._sure = sureness.measured(tasks, bank.config, self._router)
+        self._by, self._metric = self._routing()
+
+    def _routing(self) -> tuple[str, str]:
+        """Return the router, and the metric of its prototypes. `auto` is the regression, and for
+        units of many nodes what validation is most sure of, where prototypes can decide.
+        """
+        usual = self._bank.config.infer.routed(("amp", "cosine")).metric
+        asked = self._options.router
+        if asked != "auto":
+            return asked, usual
+        if self._options.unit == "node" or self._options.decide == "router":
+            return "ridge", usual
+        return self._sure.graph_router(usual)
+
+    def _doubts(self) -> tuple[str, ...]:
+        """Return what speaks against the tasks that are chosen, as validation has it."""
+        numbers = [task.number for task in self._bank.manifest.tasks]
+        said = sureness.warning(self._sure, self._by, self._metric, self._options.unit, numbers)
+        return (said,) if said else ()
 
     def answer(self, query: Query) -> Answers:
         """Return the answers for a whole graph, but for the nodes that are neighbours only.
@@ -169,7 +190,8 @@ class Predictor:
             confidence,
             routed.novelty,
             self._unknown(routed),
-            tuple(filter(None, (unchecked, context.unused(query.outside()), *notes))),
+            tuple(filter(None, (unchecked, context.unused(query.outside()), *notes)))
+            + self._doubts(),
         )
 
     def _in_the_banks_order(self, query: Query) -> Query:
@@ -191,7 +213,7 @@ class Predictor:
         wanted = {*config.bank.router.hops}
         if self._options.decide != "router":
             wanted.add(config.precompute.hops)
-        if self._options.router == "prototype":
+        if self._by == "prototype":
             wanted |= set(range(max(config.infer.hops) + 1))
         return wanted
 
@@ -223,7 +245,7 @@ class Predictor:
             return routed, ()
         routed = replace(routed, novelty=around(routed.novelty, operator)).first(n)
         unit = self._units(operator, n)
-        if self._options.router == "prototype":
+        if self._by == "prototype":
             return replace(routed, posterior=self._by_prototypes(hops, unit)), ()
         if self._options.unit == "node":
             return routed, ()
@@ -269,6 +291,7 @@ class Predictor:
         prototypes = Prototypes(
             self._bank.config,
             [self._bank.task(position).hop_mean for position in range(len(self._bounds))],
+            self._metric,
         )
         amp = [prototypes.profiles(hops, low, high) for low, high in self._blocks(len(unit))]
         mean = query_units.means(np.concatenate(amp), unit)

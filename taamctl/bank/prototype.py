@@ -24,12 +24,19 @@ class Prototypes:
 
     Args:
         hop_means: per task its means of S^j X, [J, F].
+        metric: None: as the bank was made.
+
+    Attributes:
+        table: [T, D] float64, a prototype a row.
     """
 
-    def __init__(self, config: Config, hop_means: Sequence[Array]) -> None:
-        self._params = replace(config.infer.routed(("amp", "cosine")), profile="amp")
+    def __init__(
+        self, config: Config, hop_means: Sequence[Array], metric: str | None = None
+    ) -> None:
+        made = config.infer.routed(("amp", "cosine"))
+        self._params = replace(made, profile="amp", metric=metric or made.metric)
         unused = np.zeros((2, 1))  # LS means, which a bank does not keep
-        self._table = np.stack(
+        self.table = np.stack(
             [task_id.profile(hop_mean, unused, self._params) for hop_mean in hop_means]
         )
 
@@ -44,7 +51,7 @@ class Prototypes:
         calibrated probability.
         """
         similar = np.stack(
-            [task_id.similarity(p, self._table, self._params.metric) for p in profiles]
+            [task_id.similarity(p, self.table, self._params.metric) for p in profiles]
         )
         raised = np.exp(temperature * (similar - similar.max(1, keepdims=True)))
         return np.asarray(raised / raised.sum(1, keepdims=True))

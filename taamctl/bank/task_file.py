@@ -60,7 +60,8 @@ class Shared:
 @dataclass(frozen=True)
 class TaskState:
     """Everything that a bank keeps of a task; arrays as in the `bank_task` artefact, the
-    router's sums when asked for.
+    router's sums when asked for; no halves and rows where the task has no validation node, or is
+    from before they were kept.
     """
 
     classes: tuple[str, ...]
@@ -72,6 +73,8 @@ class TaskState:
     sums: Callable[[], ridge.Sums]
     quantiles: Array
     reference: Array
+    halves: Array | None = None
+    rows: Array | None = None
 
 
 def draw_shared(config: Config, num_features: int, feature_names: tuple[str, ...] = ()) -> Shared:
@@ -130,6 +133,9 @@ def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> Non
             ("reference/logits", task.reference),
         ):
             writer.put(name, value)
+        for name, kept in (("routing/halves", task.halves), ("routing/rows", task.rows)):
+            if kept is not None:
+                writer.put(name, kept)
         for name, array in task.state.items():
             writer.put(f"state/{name}", array)
 
@@ -150,7 +156,13 @@ def read_task(path: Path) -> TaskState:
             lambda: read_sums(path),
             file.read("unknown/quantiles"),
             file.read("reference/logits"),
+            _optional(file, "routing/halves"),
+            _optional(file, "routing/rows"),
         )
+
+
+def _optional(file: artefacts.Artefact, path: str) -> Array | None:
+    return file.read(path) if file.has(path) else None
 
 
 def read_sums(path: Path) -> ridge.Sums:

@@ -12,9 +12,10 @@ import numpy as np
 import torch
 
 from taamctl.bank import manifest as manifests
-from taamctl.bank import router, store, task_file
-from taamctl.bank.config import from_plain
+from taamctl.bank import router, store, sureness, task_file
+from taamctl.bank.config import Config, from_plain
 from taamctl.bank.manifest import Manifest
+from taamctl.bank.task_file import TaskState
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
@@ -143,9 +144,28 @@ def _outputs(folder: Path, now: Manifest) -> list[Finding]:
                 [t.sums for t in tasks], [t.classes for t in tasks], config.bank.router
             )
             out.append(_compared("router", again.weight.numpy(), kept.weight.numpy(), "weights"))
+            out += _routing(tasks, config, kept, now)
     except TaamctlError as error:
         out.append(Finding("contents", False, error.message))
     return out
+
+
+def _routing(
+    tasks: list[TaskState], config: Config, kept: router.Router, now: Manifest
+) -> list[Finding]:
+    """Say how sure tasks are told apart; no fault of the bank, so it is never wrong."""
+    if len(tasks) < 2:
+        return []
+    found = sureness.measured(tasks, config, kept)
+    numbers = [entry.number for entry in now.tasks]
+    metric = config.infer.routed(("amp", "cosine")).metric
+    asked = (("ridge", "node"), ("ridge", "graph"), ("prototype", "graph"))
+    said = [sureness.warning(found, by, metric, unit, numbers) for by, unit in asked]
+    if doubts := [line for line in said if line]:
+        return [Finding("routing", True, f"warning: {line}") for line in doubts]
+    if any(found.worst(name) is None for name in ("node", "ridge", f"amp/{metric}")):
+        return [Finding("routing", True, "not known how sure it is: no validation node was kept")]
+    return [Finding("routing", True, "by validation, tasks are told apart safely")]
 
 
 def _compared(what: str, now: Array, then: Array, noun: str) -> Finding:

@@ -29,9 +29,13 @@ class Answering:
         str | None,
         Option("--decide", help="router, expert or soft. Default: as the bank was made."),
     ] = None
-    router: Annotated[str, Option("--router", help="What chooses a task: ridge or prototype.")] = (
-        "ridge"
-    )
+    router: Annotated[
+        str,
+        Option(
+            "--router",
+            help="What chooses a task: ridge, prototype, or auto: what validation is most sure of.",
+        ),
+    ] = "auto"
     unit: Annotated[
         str, Option("--unit", help="What one choice is made for: node, component or graph.")
     ] = "node"

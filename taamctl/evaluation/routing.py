@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from taamctl.core.routings import GRID, LINEAR, TRUSTED, name, settings
+from taamctl.core.routings import GRID, LINEAR, PROTOTYPES, TRUSTED, name, settings
 from taamctl.core.types import Array
 
 ROUTINGS = tuple(map(name, GRID))  # profile and metric, in the order of the stored grid
+ORDER = (*map(name, PROTOTYPES), *LINEAR)  # in which equally good ones are named
 # by how much nearer, as a share, the nearest prototype has to be than the second for a decision to
 # be called safe
 MARGIN = 0.2
@@ -143,7 +144,7 @@ def surer(found: Evidence) -> list[str]:
         for name, share in found.surest.items()
         if name != found.by and share is not None and share >= SAFE_IF_CHOSEN and _is_trusted(name)
     }
-    return sorted(safe, key=lambda name: -safe[name])[:3]
+    return sorted(safe, key=lambda name: (-safe[name], ORDER.index(name)))[:3]
 
 
 def _is_trusted(name: str) -> bool:

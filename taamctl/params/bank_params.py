@@ -10,7 +10,7 @@ from taamctl.core.spec import param
 from taamctl.params.train_params import RidgeParams
 
 DECISIONS = ("router", "expert", "soft")
-ROUTERS = ("ridge", "prototype")
+ROUTERS = ("auto", "ridge", "prototype")
 UNITS = ("node", "component", "graph")
 
 

@@ -347,6 +347,19 @@ KINDS: dict[str, Kind] = {
                 "how far validation nodes lie below the training mean of their class, in "
                 "standard deviations: the quantiles 0, 0.01, ..., 1; NaN without such nodes",
             ),
+            "routing/halves": Entry(
+                "float32",
+                ("half", "D"),
+                "mean AMP profile of 100 random halves of the validation nodes: how sure a graph "
+                "is routed",
+                optional=True,
+            ),
+            "routing/rows": Entry(
+                "float32",
+                ("row", "P"),
+                "the router's profile of at most 64 validation nodes: how sure a node is routed",
+                optional=True,
+            ),
             "reference/logits": Entry(
                 "float32", ("probe", "C"), "the task's outputs for the shared random rows"
             ),

@@ -171,9 +171,9 @@ CODE: dict[str, tuple[str, str, str, Stale]] = {
         {("precompute", "")},
     ),
     "a text of the report": (
-        "report/render.py",
-        '"easy."',
-        '"simple."',
+        "report/claims.py",
+        "task ID easy.",
+        "task ID simple.",
         {("report", "")},
     ),
 }
