@@ -167,8 +167,8 @@ def _add_one(
         task,
         nodes=(len(train.y), len(val.y)),
         quantiles=calibrated(solved, shared, val, config),
-        halves=sureness.halves_of(val.hops, val.y.numpy(), config),
-        rows=sureness.rows_of(val.hops, shared.lift, config),
+        halves=sureness.halves_of(val.own(), val.y.numpy(), config),
+        rows=sureness.rows_of(val.own(), shared.lift, config),
     )
     file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(group.names).encode()).hexdigest()[:8]}.h5"
     task_file.write_task(folder / file, task, made_from)
