@@ -37,15 +37,15 @@ def test_a_graph_is_upgraded_by_its_name_then_by_its_file(
 ) -> None:
     done = support.taamctl(folder, "data", "upgrade", "tiny")
     assert (done.code, done.out) == (0, "data/tiny.h5\n")
-    assert done.err == "data/tiny.h5: version 1 to 2; no array changed\n"
+    assert done.err == "data/tiny.h5: version 1 to 3; no array changed\n"
     again = support.taamctl(folder, "data", "upgrade", "data/tiny.h5", "--json")
-    facts = {"file": "data/tiny.h5", "from": 2, "to": 2, "changed": False}
+    facts = {"file": "data/tiny.h5", "from": 3, "to": 3, "changed": False}
     assert (again.code, json.loads(again.out)) == (0, facts)
     assert support.taamctl(folder, "data", "upgrade", "tiny").err == (
-        "data/tiny.h5 is of version 2 already: nothing to do\n"
+        "data/tiny.h5 is of version 3 already: nothing to do\n"
     )
     shown = support.taamctl(folder, "inspect", "data/tiny.h5", "--check")
-    assert "graph, schema 2, all checksums right" in shown.out
+    assert "graph, schema 3, all checksums right" in shown.out
 
 
 @pytest.mark.parametrize(
