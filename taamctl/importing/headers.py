@@ -106,7 +106,7 @@ def _told_by_nodes(cells: list[str], below: list[list[str]], nodes: Table) -> bo
         if not ends or column.ndim != 1 or column.dtype.kind not in "iuO":
             continue
         names = {spelled(value) for value in column.tolist()}
-        if ends <= names and (first <= names or not first & names):
+        if len(below) > 1 and ends <= names and (first <= names or not first & names):
             return not first <= names
     return None
 
