@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
 from taamctl.importing import roles
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, TIME, guess
 from taamctl.importing.messages import shown
@@ -102,13 +103,20 @@ def _told_by_nodes(cells: list[str], below: list[list[str]], nodes: Table) -> bo
     """
     ends = {spelled(cell) for row in below for cell in row[:2]}
     first = {spelled(cell) for cell in cells[:2]}
+    if len(below) < 2:
+        return None
     for column in nodes.columns.values():
-        if not ends or column.ndim != 1 or column.dtype.kind not in "iuO":
-            continue
-        names = {spelled(value) for value in column.tolist()}
-        if len(below) > 1 and ends <= names and (first <= names or not first & names):
+        names = _texts(column)
+        if ends <= names and (first <= names or not first & names):
             return not first <= names
     return None
+
+
+def _texts(column: Array) -> set[str]:
+    """Return what may name nodes in a column as text; nothing where it holds other things."""
+    if column.ndim != 1 or column.dtype.kind not in "iuO":
+        return set()
+    return {spelled(value) for value in column.tolist()}
 
 
 def _numbers_among(cells: list[str]) -> int:
