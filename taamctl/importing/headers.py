@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
 from taamctl.importing import roles
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, TIME, guess
 from taamctl.importing.held_table import TableSource, suffix_of
@@ -117,15 +118,21 @@ def _told_by_nodes(cells: list[str], below: list[list[str]], nodes: Table | None
     none; None where the rows below do not.
     """
     ends = {spelled(cell) for row in below for cell in row[:2]}
+    first = {spelled(cell) for cell in cells[:2]}
     if nodes is None or len(below) < ENOUGH:
         return None
     for column in nodes.columns.values():
-        if column.ndim == 1 and column.dtype.kind == "O":
-            known = {spelled(cell) for cell in column.tolist()}
-            named = known.issuperset(map(spelled, cells[:2]))
-            if ends <= known and (named or not known & set(map(spelled, cells[:2]))):
-                return not named
+        names = _texts(column)
+        if ends <= names and (first <= names or not first & names):
+            return not first <= names
     return None
+
+
+def _texts(column: Array) -> set[str]:
+    """Return what may name nodes in a column as text; nothing where it holds other things."""
+    if column.ndim != 1 or column.dtype.kind not in "iuO":
+        return set()
+    return {spelled(value) for value in column.tolist()}
 
 
 def _numbers_among(cells: list[str]) -> int:

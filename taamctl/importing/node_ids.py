@@ -21,6 +21,7 @@ from taamctl.importing.ways import Unclear
 from taamctl.importing.words import without_b
 
 FEW = 10  # nodes: among fewer, a feature such as 0, 1, 2 is a permutation of row numbers by chance
+FEWEST = 4  # nodes: among fewer, a feature that may be the ids is not asked about
 SOME = 1000  # edges that are looked at before all are
 EXACT = 1 << 24  # whole numbers up to here are exact in float32
 _LIKE_AN_ID = re.compile(r"(^|[^a-zA-Z])([iI][dD][sx]?|uuid|guid)$|[a-z](I[dD]s?|Idx)$")
@@ -171,6 +172,8 @@ def id_column(
     best = usual or others
     if sure and len(best) == 1:
         return best[0], _why_taken(others)
+    if not sure and len(cell[found[0]]) < FEWEST:
+        return "", ""
     raise _unclear(others, usual, ends, where)
 
 
