@@ -14,6 +14,7 @@ from taamctl.store.artefacts import Artefact
 
 KIND = "graph"
 MADE_BY = "taamctl data import"
+SHOWN = 300  # characters of a command in a hint; one with many features is longer
 
 
 def opened(path: Path) -> Artefact:
@@ -31,11 +32,14 @@ def opened(path: Path) -> Artefact:
             break
         before, record = record, provenance.recorded(path)
         if before == record:  # else it was imported anew in this very moment
-            again = record.get("command") or MADE_BY
+            sidecar = provenance.sidecar_of(path)
+            again = f"{record.get('command') or MADE_BY!s} --force"
+            if len(again) > SHOWN:
+                again = f"the command in {sidecar}"
             raise TaamctlError(
                 f"{path} is not as it was written: it is damaged, or another file was put here",
-                f"make it again with: {again} --force; or, if another file is meant to be here: "
-                f"rm {shlex.quote(str(provenance.sidecar_of(path)))}",
+                f"make it again with: {again}; or, if another file is meant to be here: "
+                f"rm {shlex.quote(str(sidecar))}",
             )
     return Artefact(path, KIND, MADE_BY)
 
