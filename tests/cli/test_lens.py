@@ -67,6 +67,50 @@ def test_grouped_graphs_give_what_eval_gives(
     )
 
 
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("linear_probe", ()),
+        ("taam", ("--set", "infer.profile=ls", "--set", "infer.metric=euclid")),
+        (
+            "taam",
+            (
+                "--set",
+                "infer.router=gaussian",
+            ),
+        ),
+        ("tpp", ("--set", "infer.router=auto", "--set", "methods.tpp.pretrain_epochs=2")),
+    ],
+)
+def test_the_first_row_is_the_runs_own_routing_and_its_aa(
+    method: str, settings: tuple[str, ...], support: ModuleType, tmp_path: Path
+) -> None:
+    """The graph is noisy, so that routings differ in what they get wrong."""
+    call = ("--dataset", "synthetic", "--seed", "1", "--method", method, *settings)
+    call += ("--set", "train.epochs=2", "--set", "lens.batches=[10]", "--quiet")
+    call += ("--set", "datasets.synthetic.noise=3.0", "--set", "report.pictures=false")
+    assert support.taamctl(tmp_path, "run", *call).code == 0
+    done = support.taamctl(tmp_path, "eval", *call, "--lens", "--json")
+    assert done.code == 0, done.err
+    path = tmp_path / f"outputs/eval/synthetic/{method}/seed-1/eval.json"
+    made = json.loads(path.read_text())
+    by = "/".join(made["routed"])
+    for part in ("test", "val"):
+        row = pick(
+            json.loads(done.out),
+            **{"protocol": "grouped", "part": part, "unit": "graph", "router": f"run: {by}"},
+        )
+        scopes = made["parts"][part]["scopes"][made["scope"]]
+        assert row["aa"] == scopes["balanced"]["aa"]
+        assert row["aa_micro"] == scopes["micro"]["aa"]
+    shown = support.taamctl(tmp_path, "eval", *call, "--lens")
+    lines = [line.split() for line in shown.out.splitlines()]
+    rows = [line for line in lines if line[:1] == ["synthetic"]]
+    assert [line[2] for line in rows[:2]] == ["grouped", "grouped"]
+    assert ["run:", by, "test"] == rows[0][3:6]
+    assert ["run:", by, "val"] == rows[1][3:6]
+
+
 def test_one_vote_fails_where_tasks_mix_and_a_vote_per_node_does_not(
     looked: tuple[Path, list[dict[str, Any]]],
 ) -> None:

@@ -31,3 +31,28 @@ def test_the_last_odd_class_of_own_graphs_joins_the_last_task(
     assert chosen(["shop"], overrides=("split.odd_class=drop",)) == "drop"
     assert chosen(["shop"], overrides=("split.seed=42",)) == "merge_into_last"
     assert chosen(["shop"], "singleton_task") == "singleton_task"
+
+
+def routed(datasets: list[str], router: str, overrides: tuple[str, ...] = ()) -> object:
+    tree: dict[str, Any] = {
+        "run": {"datasets": datasets},
+        "infer": {"router": router, "alpha": 0.1},
+    }
+    this_folder.set_usual_of_own(tree, overrides, quiet=True)
+    assert tree["infer"]["alpha"] == 0.1
+    return tree["infer"]["router"]
+
+
+def test_own_graphs_are_routed_by_validation_and_published_ones_as_published(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = {"shop": Path("data/shop.h5"), "fair": Path("data/fair.h5")}
+    monkeypatch.setattr(registry, "imported", lambda package: own)
+    assert routed(["shop"], "prototype") == routed(["fair", "shop"], "prototype") == "auto"
+    assert routed(["photo", "shop"], "prototype") == routed(["photo"], "prototype") == "prototype"
+    assert routed(["shop"], "prototype", ("infer.router=prototype",)) == "prototype"
+    assert routed(["shop"], "ridge") == "ridge"
+    assert this_folder.router_of_own(["shop"], set()) == ["infer.router=auto"]
+    assert "shop: set infer.router=auto" in capsys.readouterr().err
+    assert this_folder.router_of_own(["shop"], {"infer.router"}) == []
+    assert this_folder.router_of_own(["shop", "photo"], set()) == []

@@ -87,6 +87,10 @@ def test_routing_that_fails_on_validation_is_told_by_run_report_doctor_and_init(
     assert len(row["doubts"]) == 1 and "amp/euclid" in row["doubts"][0]
     for name in ("report.md", "report.html"):
         assert said in (tmp_path / "outputs" / "report" / name).read_text()
+    one = ("--dataset", "own", "--method", "linear_probe", "--seed", "1")
+    infer = support.taamctl(tmp_path, "infer", *one, *AS_PUBLISHED)
+    assert f"warning: own (linear_probe): {said}" in infer.err
+    assert "--set infer.profile=amp --set infer.metric=euclid" in infer.err
 
     doctor = support.taamctl(tmp_path, "data", "doctor", "own", *AS_PUBLISHED)
     assert (
@@ -108,6 +112,11 @@ def test_routing_that_fails_on_validation_is_told_by_run_report_doctor_and_init(
     (mended,) = json.loads(support.taamctl(tmp_path, *RUN, "--outputs", "mended", "--json").out)
     assert (mended["task_id_accuracy"], mended["doubts"]) == (1.0, [])
     assert mended["aa"] > row["aa"]
+    free = ("router=auto", "profile=as_published", "metric=as_published")
+    sets = [word for setting in free for word in ("--set", f"infer.{setting}")]
+    done = support.taamctl(tmp_path, *RUN, *sets, "--outputs", "auto", "--json")
+    (auto,) = json.loads(done.out)
+    assert (auto["task_id"], auto["doubts"], auto["aa"]) == ("amp/euclid", [], mended["aa"])
 
 
 def test_prototypes_that_lie_close_are_told_with_the_margin(
