@@ -86,9 +86,7 @@ class Columns:
     part: Annotated[str, _column("--part", "train, val or test.")] = ""
     split_column: Annotated[str, _column("--split-column", "Of several: train_mask:3.")] = ""
     task: Annotated[str, _column("--task", "The task that a node's class arrives with.")] = ""
-    table: Annotated[
-        list[str] | None, _column("--table", "Of a data base: nodes=NAME, edges=NAME.")
-    ] = None
+    table: Annotated[list[str] | None, _column("--table", "Data base: nodes=A, edges=B.")] = None
 
     def named(self) -> dict[str, object]:
         """Return the fields of `ImportOptions`."""

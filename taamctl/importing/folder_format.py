@@ -37,13 +37,19 @@ def of_names(paths: Sequence[Path]) -> str:
     names = [path.name for path in paths]
     if any(PLANETOID.fullmatch(name) for name in names):
         return "planetoid"
+    return "musae" if _like_musae(names) else ""
+
+
+def _like_musae(names: Sequence[str]) -> bool:
+    """Tell whether names are those of features, edges and targets: one JSON file and two tables, or
+    tables that are called so.
+    """
     kinds = sorted(Path(name.lower().removesuffix(".gz")).suffix for name in names)
     if kinds in ([".csv", ".csv", ".json"], [".json", ".tsv", ".tsv"]):
-        return "musae"
+        return True
     like = [match for name in names if (match := MUSAE.fullmatch(name))]
     words, suffixes = {match[1].lower() for match in like}, {match[2].lower() for match in like}
-    with_json = len(suffixes) == 2 and "json" in suffixes
-    return "musae" if with_json or len(words) == 3 else ""
+    return len(words) == 3 or (len(suffixes) == 2 and "json" in suffixes)
 
 
 def files_of(folder: Path) -> list[Path]:
