@@ -11,7 +11,8 @@ import numpy as np
 from taamctl.bank import feature_names
 from taamctl.bank.graph_source import Query, Source
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import CSR, Array, Given, NodeGraph, Outside
+from taamctl.core.outside import Outside
+from taamctl.core.types import CSR, Array, Given, NodeGraph
 from taamctl.graph.canonical import from_scipy, to_scipy
 
 SHOWN = 10  # nodes in a message

@@ -13,7 +13,8 @@ import numpy as np
 from taamctl.core import subnormals
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import CSR, Array, NodeGraph, Outside
+from taamctl.core.outside import Outside
+from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.features.raw_features import Norm, normalise
 

@@ -11,7 +11,8 @@ from typer import Argument, Option
 
 from taamctl.cli import asking
 from taamctl.cli.console import say
-from taamctl.cli.import_options import HERE, Columns, Naming, Reading, Tables
+from taamctl.cli.import_naming import HERE, Naming, Tables
+from taamctl.cli.import_options import Columns, Reading
 from taamctl.cli.import_rules import About, Rules, Telling
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.outside import Outside
 
 if TYPE_CHECKING:
     import torch
@@ -115,24 +116,6 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Outside:
-    """Edges between nodes of a graph and nodes that stand in another one.
-
-    Attributes:
-        row: [K] int64, the node of the graph.
-        name: [K] text, the name of the other node.
-        into: [K] bool, whether the edge ends at the node of the graph; else it begins there.
-    """
-
-    row: Array
-    name: Array
-    into: Array
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-
-@dataclass(frozen=True)
 class NodeGraph:
     """A whole graph as a data set delivers it, after its reader brought it into one documented node
     order.
@@ -212,19 +195,10 @@ class NodeGraph:
         if given.node_id is not None and len(given.node_id) != n:
             raise TaamctlError(f"{self.name}: {len(given.node_id)} node names for {n} nodes", MEND)
         if self.outside is not None:
-            self._check_outside(self.outside, n)
+            self.outside.check(self.name, n)
         part = given.part
         if part is not None and len(part) and not -1 <= part.min() <= part.max() < len(PARTS):
             raise TaamctlError(f"{self.name}: given parts lie outside -1..{len(PARTS) - 1}", MEND)
-
-    def _check_outside(self, outside: Outside, n: int) -> None:
-        lengths = {len(outside.row), len(outside.name), len(outside.into)}
-        rows = outside.row
-        if len(lengths) > 1 or (len(rows) and not 0 <= rows.min() <= rows.max() < n):
-            raise TaamctlError(
-                f"{self.name}: edges to nodes of another graph lie outside rows 0..{n - 1}",
-                "import the graph again",
-            )
 
     def _check_arrival(self) -> None:
         arrival = self.given.arrival

@@ -10,16 +10,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from taamctl.core import registry
-from taamctl.core.types import CSR, Given, NodeGraph, Outside
+from taamctl.core.outside import Outside
+from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.datasets import _graph_file, _graph_rows
 from taamctl.datasets._graph_file import KIND, MADE_BY, opened
+from taamctl.datasets._graph_fill import GIVEN, fill
 from taamctl.datasets._meta import Meta
 from taamctl.store import artefact_writer, artefacts, atomic_files, upgrades
 
 __all__ = ["KIND", "MADE_BY", "opened"]
-
-GIVEN = ("arrival", "part", "time", "node_id")
-OUTSIDE = ("row", "name", "into")
 
 
 def write(
@@ -45,38 +44,8 @@ def write(
     registry.refuse_taken("taamctl.datasets", path.stem)
     made_from = {"source": atomic_files.strict(dict(source)), "directed": directed}
     _graph_file.forget(path)
-    artefact_writer.create(path, KIND, made_from, lambda writer: _fill(writer, graph, directed))
+    artefact_writer.create(path, KIND, made_from, lambda writer: fill(writer, graph, directed))
     _graph_file.keep(path, command)
-
-
-def _fill(writer: artefact_writer.Writer, graph: NodeGraph, directed: bool) -> None:
-    writer.attribute("name", graph.name)
-    writer.attribute("directed", directed)
-    writer.attribute("num_features", graph.num_features)
-    writer.put("adjacency/indptr", graph.adjacency.indptr)
-    writer.put("adjacency/indices", graph.adjacency.indices)
-    x = graph.features
-    if isinstance(x, CSR):
-        writer.put("features/indptr", x.indptr)
-        writer.put("features/indices", x.indices)
-        if x.data is not None:
-            writer.put("features/data", x.data)
-    else:
-        writer.put("features/dense", x)
-    writer.attribute("features_named", "yes" if graph.feature_names else "no")
-    if graph.feature_names:
-        writer.put("features/name", graph.feature_names)
-    writer.put("labels", graph.labels)
-    writer.put("classes/name", graph.class_names)
-    for name in GIVEN:
-        values = getattr(graph.given, name)
-        if values is not None:
-            writer.put(f"given/{name}", values)
-    if graph.outside is not None:
-        for name in OUTSIDE:
-            writer.put(f"outside/{name}", getattr(graph.outside, name))
-    if graph.notes:
-        writer.put("notes", graph.notes)
 
 
 def read(path: Path) -> NodeGraph:

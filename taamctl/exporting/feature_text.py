@@ -12,7 +12,7 @@ import numpy as np
 from taamctl.core.types import CSR, Array
 from taamctl.exporting.whole import Whole
 from taamctl.graph.canonical import to_scipy
-from taamctl.importing import class_column, column_names, node_ids
+from taamctl.importing import class_column, column_names, counting_columns, node_ids
 
 # a reader that is off by as much of a float64 still finds the same float32
 _SLACK = 1e-12
@@ -62,7 +62,9 @@ def to_be_named(names: Sequence[str], features: Array | CSR) -> tuple[str, ...]:
     """
     likely = _may_count(features)
     cells = zip((names[j] for j in likely), columns(features, likely), strict=True)
-    counting = {name for name, cell in cells if node_ids.numbers_of_rows({name: cell}, [name])}
+    counting = {
+        name for name, cell in cells if counting_columns.numbers_of_rows({name: cell}, [name])
+    }
     return tuple(
         name
         for name in names

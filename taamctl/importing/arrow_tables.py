@@ -123,8 +123,8 @@ def _column(path: Path, name: str, column: Plain) -> Array:
     """Return a column of an Arrow table; lists of equal length become rows of a matrix."""
     import pyarrow as pa
 
-    kind = column.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    kind, of = column.type, pa.types
+    if any(test(kind) for test in (of.is_list, of.is_large_list, of.is_fixed_size_list)):
         return _matrix_of_lists(path, name, column.to_pylist())
     if pa.types.is_decimal(kind):
         column = column.cast(pa.float64())
@@ -132,11 +132,20 @@ def _column(path: Path, name: str, column: Plain) -> Array:
         column = column.cast(kind.value_type)
     elif pa.types.is_integer(kind) and column.null_count:
         return column_of(column.to_pylist())  # as floats, large ids would collide
-    # Arrow's own way to NumPy imports pandas, which takes longer than a small table
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return _flat(column)
+
+
+def _flat(column: Plain) -> Array:
+    """Return a column of numbers or text. Arrow's own way to NumPy imports pandas, which takes
+    longer than a small table: it is the last one.
+    """
+    import pyarrow as pa
+
+    kind, of = column.type, pa.types
+    number = of.is_integer(kind) or of.is_floating(kind)
     if number and not column.null_count and len(column):
         return np.concatenate([np.from_dlpack(chunk) for chunk in column.chunks if len(chunk)])
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if of.is_string(kind) or of.is_large_string(kind):
         return np.array([*column.to_pylist(), None], object)[:-1]
     return np.array(column.to_numpy())
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import CSR, Array, Given, NodeGraph, Outside
+from taamctl.core.outside import Outside
+from taamctl.core.types import CSR, Array, Given, NodeGraph
 from taamctl.graph import edge_classes
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 from taamctl.importing import context_edges, edge_ends

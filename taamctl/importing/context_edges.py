@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import Array, Outside
+from taamctl.core.outside import Outside
+from taamctl.core.types import Array
 from taamctl.datasets import _imported
 from taamctl.importing.edge_ends import Names, different
 from taamctl.importing.messages import some

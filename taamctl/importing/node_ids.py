@@ -23,7 +23,6 @@ from taamctl.importing.words import without_b
 FEW = 10  # nodes: among fewer, a feature such as 0, 1, 2 is a permutation of row numbers by chance
 FEWEST = 4  # nodes: among fewer, a feature that may be the ids is not asked about
 SOME = 1000  # edges that are looked at before all are
-EXACT = 1 << 24  # whole numbers up to here are exact in float32
 _LIKE_AN_ID = re.compile(r"(^|[^a-zA-Z])([iI][dD][sx]?|uuid|guid)$|[a-z](I[dD]s?|Idx)$")
 # a whole number as tables spell it; not what int() takes beyond that, such as 1_0
 WHOLE = re.compile(r"([+-]?[0-9]{1,20})(\.0*)?")
@@ -129,7 +128,7 @@ def _could_name(column: Array, least: int = FEW) -> bool:
 
     if column.ndim != 1 or column.dtype.kind not in "iufO" or len(column) < least:
         return False
-    if column.dtype.kind == "f" and not _are_whole(column[~np.isnan(column)]):
+    if column.dtype.kind == "f" and not are_whole(column[~np.isnan(column)]):
         return False
     try:
         return bool(pd.Series(column).nunique() >= (1 - MOST_TWICE) * len(column))
@@ -137,7 +136,8 @@ def _could_name(column: Array, least: int = FEW) -> bool:
         return False
 
 
-def _are_whole(values: Array) -> bool:
+def are_whole(values: Array) -> bool:
+    """Tell whether numbers are finite and whole."""
     return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
 
 
@@ -361,47 +361,3 @@ def usable_names(ids: Array, n: int) -> bool:
     """Tell whether an array can name N nodes: one name each, none empty, none twice."""
     names = [spelled(v) for v in np.ravel(ids).tolist() if v is not None and v == v]
     return len(names) == n and len(set(names)) == n and all(names)
-
-
-def numbers_of_rows(cell: Mapping[str, Array], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that number the nodes, and are no features: every whole number from 0 to
-    N-1 once, in any order, or 1 to N in the order of the rows.
-    """
-    return tuple(name for name in names if _numbers_nodes(cell[name]))
-
-
-def _numbers_nodes(column: Array) -> bool:
-    if not _differ(column):
-        return False
-    rows = np.arange(len(column))
-    return np.array_equal(column, rows + 1) or np.array_equal(np.sort(column), rows)
-
-
-def like_ids(cell: Mapping[str, Array], names: Sequence[str], where: str) -> list[str]:
-    """Say which columns of features hold a different whole number for every node, and where
-    float32 rounds whole numbers.
-    """
-    notes = []
-    for name in names:
-        column = cell[name]
-        if _differ(column):
-            notes.append(
-                f"{where}: warning: {name!r} holds a different whole number for every node: is it "
-                f"an id? It is taken as a feature; --ignore {quoted(name)} leaves it out"
-            )
-        whole = column.dtype.kind in "iu" and column.size
-        if whole and max(-int(column.min()), int(column.max())) > EXACT:
-            notes.append(
-                f"{where}: warning: {name!r} holds whole numbers above {EXACT:,}, whose last "
-                "digits float32 cannot hold"
-            )
-    return notes
-
-
-def _differ(column: Array) -> bool:
-    """Tell whether a column holds a different whole number for every node, of which there are
-    enough.
-    """
-    if column.ndim != 1 or column.dtype.kind not in "iuf" or len(column) < FEW:
-        return False
-    return _are_whole(column) and len(np.unique(column)) == len(column)

@@ -85,13 +85,18 @@ def _printed(record: Record) -> str:
     return number(record["paper"], std, record["metric"], record.get("paper_decimals"))
 
 
-def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> list[str]:
-    """Return the sentences below a table: what counts as reproduced, the protocol, what is missing,
-    and the entries cited.
-
-    Args:
-        facts: sentences on protocol and parameters that the caller knows.
-    """
+def _what_counts(target: str) -> list[str]:
+    """Return what the verdicts of a table mean."""
+    if target == "sweeps":
+        return [
+            "Nothing is printed for these; difference = against TAAM with no parameter changed."
+        ]
+    if target == "taskid":
+        return [
+            "Nothing is printed: under `paper` stands what the printed AA and AF of TAAM and TPP "
+            f"imply. as implied: within {published.ERRORS:g} standard errors of the difference. "
+            "Difference = ours - implied."
+        ]
     lines = [
         f"reproduced: within {published.ERRORS:g} standard errors of the difference and half a "
         f"printed digit, at most {published.WIDEST:g} points; a cost to the printed digits. "
@@ -102,18 +107,17 @@ def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> 
         "paper does not give. Deviations of printed AF are not on file: that of the accuracy in "
         "the same cell stands in.",
     ]
-    if target == "sweeps":
-        lines = [
-            "Nothing is printed for these; difference = against TAAM with no parameter changed."
-        ]
-    if target == "params":
-        lines = lines[:1]
-    if target == "taskid":
-        lines = [
-            "Nothing is printed: under `paper` stands what the printed AA and AF of TAAM and TPP "
-            f"imply. as implied: within {published.ERRORS:g} standard errors of the difference. "
-            "Difference = ours - implied."
-        ]
+    return lines[:1] if target == "params" else lines
+
+
+def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> list[str]:
+    """Return the sentences below a table: what counts as reproduced, the protocol, what is missing,
+    and the entries cited.
+
+    Args:
+        facts: sentences on protocol and parameters that the caller knows.
+    """
+    lines = _what_counts(target)
     if any(r.get("validation") is not None for r in records):
         lines.append("val: the share of validation graphs whose task ID is right, beside test.")
     if any(r.get("legacy_af") is not None for r in records):

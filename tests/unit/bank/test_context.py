@@ -19,7 +19,8 @@ from taamctl.bank.context import joined
 from taamctl.bank.graph_source import Source
 from taamctl.bank.predictor import PredictOptions
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import CSR, Given, NodeGraph, Outside
+from taamctl.core.outside import Outside
+from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.stream.induce import message_edges
