@@ -16,6 +16,8 @@ CHILD_MEMORY = 3 << 29  # bytes for a parser in a process of its own, whatever t
 CHILD_PER_BYTE = 64  # and so many more for each byte of the file, which may be packed
 CHILD_SECONDS = 60  # and its time: 1 M nodes with 10 M edges take about 2 s
 CHILD_BYTES_PER_SECOND = 1 << 20
+NODES_PER_EVENT = 100  # of a graph of events without a table of nodes, beyond a few
+FEW_NODES = 100_000
 UNCHECKED = 64 << 20  # bytes that need no look at the memory that is free
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.core.input_limits import require_memory
+from taamctl.core.input_limits import FEW_NODES, NODES_PER_EVENT, require_memory
 from taamctl.core.types import Array
 from taamctl.graph.pickled_arrays import PickledArray, StandIn
 from taamctl.graph.raw_values import reading
@@ -237,6 +237,13 @@ def _features_of_events(
         raise TaamctlError(
             f"{where} holds neither x nor msg, so no features",
             "put node features [N, F] into data.x, or messages into msg",
+        )
+    if n > NODES_PER_EVENT * len(source) + FEW_NODES:
+        at = int(np.argmax(np.maximum(source, target)))
+        raise TaamctlError(
+            f"{where}: edge {at} is ({source[at]}, {target[at]}), but there are {len(source):,} "
+            f"events: most of {n:,} nodes would have none",
+            "number the nodes 0, 1, ..., or give every node a row in x",
         )
     width = int(np.asarray(message).size) // len(message)
     require_memory(3 * 8 * n * width, where, f"features of {n:,} nodes, as its events number them,")
