@@ -169,7 +169,7 @@ def _graph(
     measured: Measured = {}
     if rehearsed:
         measured = rehearse(context, middle, device_of(context))
-        notes = (*notes, *(f"{name}: {m}" for name, m in measured.items() if isinstance(m, str)))
+        notes = (*notes, *_not_measured(measured))
     again = partial(lines, context, (low, middle, high), rates, measured=measured)
     table = again(work)
     total = {
@@ -204,6 +204,10 @@ def rehearse(context: Context, c: Counts, device: str) -> Measured:
         except (TaamctlError, ArithmeticError, LookupError, RuntimeError, ValueError) as error:
             found[name] = f"could not be rehearsed, its times are from counts ({error})"[:200]
     return found
+
+
+def _not_measured(measured: Measured) -> list[str]:
+    return [f"{name}: {why}" for name, why in measured.items() if isinstance(why, str)]
 
 
 def lines(
