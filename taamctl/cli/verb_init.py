@@ -93,7 +93,7 @@ def suggested(context: Context, chosen: set[str]) -> list[str]:
     changes: dict[str, str] = {}
     for name in context.params.section(RunParams).datasets:
         try:
-            report = examine.examine(context, name)
+            report = examine.examine(context, name, priced=False)
         except TaamctlError as error:
             if name in registry.imported(PACKAGE):
                 raise

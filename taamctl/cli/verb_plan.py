@@ -51,7 +51,11 @@ def command(
         Option("--workers", min=0, help="Processes that share tasks, seeds and methods; 0: none."),
     ] = 0,
     calibrate: Annotated[
-        bool, Option("--calibrate/--no-calibrate", help="Measure this machine (2 s), or not.")
+        bool,
+        Option(
+            "--calibrate/--no-calibrate",
+            help="Measure this machine and every method, for some seconds each, or not.",
+        ),
     ] = True,
     numbers: Numbers,
     as_json: JsonOnStdout = False,
@@ -72,7 +76,7 @@ def command(
         rates = machine.measure(settings.outputs, threads, plan.device_of(context))
     else:
         rates = machine.packaged(threads)
-    found = plan.make(context, graphs, rates, workers)
+    found = plan.make(context, graphs, rates, workers, rehearsed=calibrate)
     if as_json:
         typer.echo(json.dumps(found, indent=1, allow_nan=False, default=plan.as_json))
     else:

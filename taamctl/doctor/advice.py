@@ -4,7 +4,7 @@ anything is computed. Pure functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs
 from taamctl.planning.costs import Rates, Workload
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
+from taamctl.planning.fit import Line
 from taamctl.stream.order import Dropped
 from taamctl.stream.task_split import Split
 
@@ -79,13 +80,14 @@ class StreamFacts:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Bytes and seconds of one run of a stage, and how often it runs."""
+    """Bytes and seconds of one run of a stage, and how often it runs; `method`: of which."""
 
     stage: str
     memory: int
     disk: int
     seconds: float
     times: int
+    method: str = ""
 
 
 def split_facts(split: Split, alike: Alike, averaging: str) -> StreamFacts:
@@ -260,6 +262,32 @@ def routing_findings(routed: Routed) -> list[Finding]:
     return [Finding(WARN, doubt, mend) for doubt in doubts]
 
 
+def counted(facts: StreamFacts, features: FeatureFacts, nodes: int, hops: int) -> costs.Counts:
+    """Return the counts that prices follow from.
+
+    Args:
+        nodes: of the whole graph. hops: k of H = S^k X.
+    """
+    train, val, test = (facts.parts[part] for part in PARTS)
+    filled = features["density"] if features["kind"] == "sparse" else 1.0
+    degree = facts.edges_kept / max(1, train.nodes + val.nodes + test.nodes)
+    return costs.Counts(
+        nodes=nodes,
+        used=facts.edges_used,
+        kept=facts.edges_kept,
+        mixed=val.edges + test.edges,
+        features=features["count"],
+        filled=filled,
+        filled_h=costs.reach(filled, degree, hops),
+        classes=sum(len(t.classes) for t in facts.tasks),
+        tasks=len(facts.tasks),
+        train=train.nodes,
+        val=val.nodes,
+        test=test.nodes,
+        largest=max(t.train for t in facts.tasks),
+    )
+
+
 def estimate(
     facts: StreamFacts, features: FeatureFacts, nodes: int, work: Workload, rates: Rates
 ) -> list[Estimate]:
@@ -268,24 +296,7 @@ def estimate(
     Args:
         nodes: of the whole graph.
     """
-    train, val, test = (facts.parts[part] for part in PARTS)
-    filled = features["density"] if features["kind"] == "sparse" else 1.0
-    degree = facts.edges_kept / max(1, train.nodes + val.nodes + test.nodes)
-    counts = costs.Counts(
-        nodes=nodes,
-        used=facts.edges_used,
-        kept=facts.edges_kept,
-        mixed=val.edges + test.edges,
-        features=features["count"],
-        filled=filled,
-        filled_h=costs.reach(filled, degree, work.hops),
-        classes=sum(len(t.classes) for t in facts.tasks),
-        tasks=len(facts.tasks),
-        train=train.nodes,
-        val=val.nodes,
-        test=test.nodes,
-        largest=max(t.train for t in facts.tasks),
-    )
+    counts = counted(facts, features, nodes, work.hops)
     priced = (
         (costs.split(counts, rates), 1),
         (costs.precompute(counts, work, rates), 1),
@@ -293,6 +304,21 @@ def estimate(
         (costs.infer(counts, rates, costs.modulated_answer(counts), once=True), work.runs),
     )
     return [Estimate(c.stage, int(c.memory), int(c.disk), c.seconds, n) for c, n in priced]
+
+
+def estimate_of(lines: Sequence[Line]) -> list[Estimate]:
+    """Return the stages of a plan as estimates."""
+    return [
+        Estimate(
+            line.cost.stage,
+            int(line.cost.memory),
+            int(line.cost.disk),
+            line.cost.seconds,
+            line.times,
+            line.method,
+        )
+        for line in lines
+    ]
 
 
 def room_findings(estimates: list[Estimate], memory: int, disk: int) -> list[Finding]:

@@ -4,7 +4,7 @@ run would need and what to change.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator, Sequence
 from typing import TypedDict
 
 from taamctl.core import registry, subnormals
@@ -24,7 +24,9 @@ from taamctl.params.train_params import InferParams
 from taamctl.planning.calibrate import packaged
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding
 from taamctl.planning.fit import machine
-from taamctl.planning.plan import workload
+from taamctl.planning.plan import device_of, rehearse, workload
+from taamctl.planning.plan import lines as lines_of
+from taamctl.planning.rehearsal import MARGIN
 from taamctl.runtime.job import Context
 from taamctl.store import atomic_files
 from taamctl.stream.task_split import Facts, Split, make_split
@@ -50,11 +52,12 @@ class Report(Origin, GraphFacts):
 
 
 @subnormals.flushed()  # as split
-def examine(context: Context, dataset: str, *, quick: bool = False) -> Report:
+def examine(context: Context, dataset: str, *, quick: bool = False, priced: bool = True) -> Report:
     """Return everything that `taamctl data doctor` reports of one data set.
 
     Args:
-        quick: what may help is named and not tried.
+        quick: what may help is named and not tried, and prices are from counts alone.
+        priced: methods are measured for their prices.
 
     Raises:
         TaamctlError: the graph cannot be loaded.
@@ -80,6 +83,8 @@ def examine(context: Context, dataset: str, *, quick: bool = False) -> Report:
         rates = packaged(work.threads)
         estimates = advice.estimate(stream, facts["features"], graph.num_nodes, work, rates)
         findings = advice.room_findings(estimates, there.memory, there.disk)
+        if priced and not quick and not findings:
+            estimates = _rehearsed(context, stream, facts)
         findings += advice.stream_findings(graph, stream, params)
         routed, more = _routing(context, graph, split, meta.feature_norm, findings)
         findings += more
@@ -102,6 +107,15 @@ def examine(context: Context, dataset: str, *, quick: bool = False) -> Report:
         "findings": findings,
         "ok": not any(finding.level == STOP for finding in findings),
     }
+
+
+def _rehearsed(context: Context, stream: StreamFacts, facts: GraphFacts) -> list[Estimate]:
+    """Return what every stage takes, training and infer measured on rows of these shapes."""
+    work = workload(context)
+    counts = advice.counted(stream, facts["features"], facts["nodes"], work.hops)
+    measured = rehearse(context, counts, device_of(context))
+    rates = packaged(work.threads)
+    return advice.estimate_of(lines_of(context, (counts,) * 3, rates, work, measured))
 
 
 def _routing(
@@ -222,16 +236,22 @@ def _stream_lines(stream: StreamFacts) -> Iterator[str]:
         yield f"  task {t.task:<5} {nodes}  {', '.join(t.classes)}"
 
 
-def _cost_lines(estimates: Iterable[Estimate], room: dict[str, int]) -> Iterator[str]:
+def _cost_lines(estimates: Sequence[Estimate], room: dict[str, int]) -> Iterator[str]:
+    basis = "from counts alone, to an order of magnitude"
+    if any(e.method for e in estimates):
+        basis = (
+            f"methods measured on rows of these shapes, mostly within a factor of {MARGIN}; the "
+            "rest from counts alone"
+        )
     yield _line(
         "estimates",
-        "from counts alone, to an order of magnitude; this machine has "
+        f"{basis}; this machine has "
         f"{room['memory'] / MIB:,.0f} MiB of memory and {room['disk'] / MIB:,.0f} MiB of disk free",
     )
     for e in estimates:
         times = f", {e.times} times" if e.times > 1 else ""
         yield (
-            f"  {e.stage:<10} {e.memory / MIB:,.0f} MiB of memory, "
+            f"  {e.stage:<10} {e.method:<14} {e.memory / MIB:,.0f} MiB of memory, "
             f"{e.disk / MIB:,.0f} MiB on disk, {e.seconds:,.1f} s{times}"
         )
 

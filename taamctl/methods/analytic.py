@@ -59,7 +59,8 @@ class Method(Base):
         width = self.params.profile_width(self.info.num_features)
         gram = torch.zeros(width, width, dtype=torch.float64)
         self._sums = ridge.Sums(gram, torch.zeros(width, 0, dtype=torch.float64), 0)
-        self._squeezed = ridge.squeeze(gram, self.params.rank or 0)
+        kept = min(self.params.rank or 0, width)
+        self._squeezed = (gram[:, :kept], gram.diagonal())  # of a matrix of zeros
         self._weight = torch.zeros(width, 0)
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:

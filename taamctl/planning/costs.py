@@ -36,6 +36,9 @@ INFER_PASSES = 8.0  # times that a query's N x 256 floats are gone over, per sta
 PROPAGATE_START = 1.0  # seconds until the propagation's library is there
 PER_ARTEFACT = 0.05  # seconds to write the smallest artefact
 EVAL = 2e8  # predictions per second that are counted
+EVAL_START = 0.015  # seconds of the smallest evaluation
+EVAL_CLASS = 0.0012  # seconds per class: its recall is drawn for every scope, averaging and part
+EVAL_PAIR = 0.00012  # seconds per stage and task
 REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 
 # --- fitted: memory
@@ -365,7 +368,8 @@ def evaluate(c: Counts) -> Cost:
     """Price `eval`: four predictions per stage and row are counted into matrices."""
     counted = 4.0 * c.tasks * (c.val + c.test)
     disk = 200.0 * c.tasks**2 + 20_000
-    return Cost("eval", PLAIN + 5.0 * counted, disk, PER_ARTEFACT + counted / EVAL)
+    small = EVAL_START + EVAL_CLASS * c.classes + EVAL_PAIR * c.tasks**2
+    return Cost("eval", PLAIN + 5.0 * counted, disk, small + counted / EVAL)
 
 
 def report() -> Cost:

@@ -4,12 +4,14 @@ and what to change where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypedDict
 
 from taamctl.core import registry
+from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import StreamInfo
 from taamctl.core.units import format_bytes
@@ -23,6 +25,7 @@ from taamctl.planning.costs import Cost, Counts, Rates, Workload
 from taamctl.planning.families import answering, training
 from taamctl.planning.finding import NOTE, STOP, Finding
 from taamctl.planning.fit import Line, Machine
+from taamctl.planning.rehearsal import MARGIN, Rehearsal, Rehearsed
 from taamctl.runtime.job import Context
 from taamctl.store import atomic_files
 
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 SMALL = StreamInfo(8, ((0, 2), (2, 4)))  # of the methods that tell how their tasks hang together
 WORTH_A_NOTE = 0.01 * (1 << 30)  # bytes of features.h5 that no method reads
 
+Pricing = Callable[[Counts], Cost]
+Measured = dict[str, Rehearsed | str]  # by method; in words why it was not measured
 Range = tuple[Counts, Counts, Counts]  # with the fewest, middle and most edges
 
 
@@ -53,11 +58,13 @@ GraphPlan = TypedDict(
 class Plan(TypedDict):
     """A plan; seconds are wall time, memory is a process's peak.
 
-    Keys: total (seconds, disk); workers (count, seconds); ok (nothing stops a run).
+    Keys: margin (the factor that the times of methods keep to; None where they were not measured);
+    total (seconds, disk); workers (count, seconds); ok (nothing stops a run).
     """
 
     machine: Machine
     rates: Rates
+    margin: int | None
     graphs: list[GraphPlan]
     total: dict[str, float]
     workers: dict[str, float] | None
@@ -96,17 +103,25 @@ def workload(context: Context) -> Workload:
     )
 
 
-def make(context: Context, graphs: Sequence[counts.Graph], rates: Rates, workers: int = 0) -> Plan:
+def make(
+    context: Context,
+    graphs: Sequence[counts.Graph],
+    rates: Rates,
+    workers: int = 0,
+    *,
+    rehearsed: bool = False,
+) -> Plan:
     """Return a plan.
 
     Args:
         workers: processes at work at once; 0 for one after the other.
+        rehearsed: training and infer are measured, of every method, for some seconds.
 
     Raises:
         TaamctlError: a split artefact is damaged; too few classes for a task.
     """
     machine = fit.machine(context.layout.root, context.max_memory)
-    plans = [_graph(context, graph, rates, machine) for graph in graphs]
+    plans = [_graph(context, graph, rates, machine, rehearsed) for graph in graphs]
     total = {key: sum(plan["total"][key] for plan in plans) for key in ("seconds", "disk")}
     total["seconds"] += costs.START
     disk = total["disk"]
@@ -123,6 +138,7 @@ def make(context: Context, graphs: Sequence[counts.Graph], rates: Rates, workers
     return Plan(
         machine=machine,
         rates=rates,
+        margin=MARGIN if rehearsed else None,
         graphs=plans,
         total=total,
         workers=shared,
@@ -130,7 +146,9 @@ def make(context: Context, graphs: Sequence[counts.Graph], rates: Rates, workers
     )
 
 
-def _graph(context: Context, graph: counts.Graph, rates: Rates, machine: Machine) -> GraphPlan:
+def _graph(
+    context: Context, graph: counts.Graph, rates: Rates, machine: Machine, rehearsed: bool
+) -> GraphPlan:
     work = workload(context)
     params = context.params.section(SplitParams)
     own = context.params.tree["datasets"].get(graph.name)
@@ -148,7 +166,11 @@ def _graph(context: Context, graph: counts.Graph, rates: Rates, machine: Machine
             f"the range ({counts.MEASURED})"
         )
         notes = (*notes, share)
-    again = partial(lines, context, (low, middle, high), rates)
+    measured: Measured = {}
+    if rehearsed:
+        measured = rehearse(context, middle, device_of(context))
+        notes = (*notes, *_not_measured(measured))
+    again = partial(lines, context, (low, middle, high), rates, measured=measured)
     table = again(work)
     total = {
         "seconds": sum(t.cost.seconds * t.times for t in table),
@@ -170,16 +192,43 @@ def _graph(context: Context, graph: counts.Graph, rates: Rates, machine: Machine
     }
 
 
-def lines(context: Context, three: Range, rates: Rates, work: Workload) -> list[Line]:
-    """Return every stage in the order in which they run."""
+def rehearse(context: Context, c: Counts, device: str) -> Measured:
+    """Return method -> what it was measured to take on rows of these shapes, or why it was not."""
+    hops = context.params.section(PrecomputeParams).hops
+    train = context.params.section(TrainParams)
+    found: Measured = {}
+    for name in context.params.section(RunParams).methods:
+        own = context.params.plugin("methods", name, registry.method_params(name))
+        try:
+            found[name] = Rehearsal(method_class(name), own, train, c, hops, device).run()
+        except (TaamctlError, ArithmeticError, LookupError, RuntimeError, ValueError) as error:
+            found[name] = f"could not be rehearsed, its times are from counts ({error})"[:200]
+    return found
+
+
+def _not_measured(measured: Measured) -> list[str]:
+    return [f"{name}: {why}" for name, why in measured.items() if isinstance(why, str)]
+
+
+def lines(
+    context: Context,
+    three: Range,
+    rates: Rates,
+    work: Workload,
+    measured: Mapping[str, Rehearsed | str] = MappingProxyType({}),
+) -> list[Line]:
+    """Return every stage in the order in which they run.
+
+    Args:
+        measured: method -> what it takes at the middle counts: other counts and parameters are in
+            proportion to the formulas.
+    """
     import torch
 
     run, train = context.params.section(RunParams), context.params.section(TrainParams)
     low, middle, high = three
 
-    def line(
-        price: Callable[[Counts], Cost], method: str = "", times: int = 1, parts: int = 1
-    ) -> Line:
+    def line(price: Pricing, method: str = "", times: int = 1, parts: int = 1) -> Line:
         return Line(price(middle), price(low), price(high), method, times, parts)
 
     out = [line(lambda c: costs.split(c, rates)), line(lambda c: costs.precompute(c, work, rates))]
@@ -187,12 +236,28 @@ def lines(context: Context, three: Range, rates: Rates, work: Workload) -> list[
         own = context.params.plugin("methods", name, registry.method_params(name))
         method = method_class(name)(own, SMALL, train, 0, torch.device("cpu"))
         alone = method.independent and method.facts.sees == "current"
-        price = partial(training, method.facts.family, own, w=work, r=rates)
+        price: Pricing = partial(training, method.facts.family, own, w=work, r=rates)
         of = partial(line, method=name, times=len(run.seeds))
+        answer: Pricing = partial(answering, method, r=rates)
+        seen = measured.get(name)
+        if isinstance(seen, Rehearsed):
+            usual = partial(training, method.facts.family, own, w=workload(context), r=rates)
+            price = _scaled(price, seen.train.wall / usual(middle).seconds)
+            answer = _scaled(answer, seen.infer.wall / answer(middle).seconds)
         out.append(of(price, parts=middle.tasks if alone else 1))
-        out.append(of(partial(answering, method, r=rates)))
+        out.append(of(answer))
         out.append(of(costs.evaluate))
     return [*out, line(lambda c: costs.report())]
+
+
+def _scaled(price: Pricing, by: float) -> Pricing:
+    """Return a price whose seconds are so many times as many, and no guess any more."""
+
+    def scaled(c: Counts) -> Cost:
+        cost = price(c)
+        return replace(cost, seconds=by * cost.seconds, rough=False)
+
+    return scaled
 
 
 def _unread(context: Context, c: Counts, work: Workload) -> list[Finding]:

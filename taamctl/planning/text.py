@@ -75,7 +75,17 @@ def verdict(graph: GraphPlan) -> list[str]:
 def foot(plan: Plan) -> list[str]:
     """Return the sum over all graphs, and what processes at once would make of it."""
     total, workers = plan["total"], plan["workers"]
-    out = [f"all of it: {format_seconds(total['seconds'])}, {format_bytes(total['disk'])} on disk"]
+    margin = plan["margin"]
+    basis = "times of methods: from counts and rates; --calibrate measures them"
+    if margin is not None:
+        basis = (
+            "times of methods: measured on rows of these shapes, as busy as this machine is now; "
+            f"mostly within a factor of {margin}"
+        )
+    out = [
+        basis,
+        f"all of it: {format_seconds(total['seconds'])}, {format_bytes(total['disk'])} on disk",
+    ]
     if workers is not None:
         seconds = format_seconds(workers["seconds"])
         out.append(f"with {workers['count']} workers, each with these rates: {seconds}")

@@ -83,12 +83,9 @@ def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
     runs = [_run(cell, row, scope) for cell, row in found]
     names = {key: list(dict.fromkeys(run[key] for run in runs)) for key in AXES}
     blocks = len({cell for cell, _ in found})
-    by_dataset = {
-        name: [run for run in runs if run["dataset"] == name] for name in names["dataset"]
-    }
-    datasets = [_dataset(own, blocks > 1) for own in by_dataset.values()]
-    defined = [own for own in by_dataset.values() if _defined(own)]
-    overall = _ranked(names["method"], defined)
+    by_dataset = [[run for run in runs if run["dataset"] == name] for name in names["dataset"]]
+    datasets = [_dataset(own, blocks > 1) for own in by_dataset]
+    overall = _ranked(names["method"], list(filter(_defined, by_dataset)))
     result = {
         "metric": "aa",
         "level": statistics.LEVEL,
@@ -152,8 +149,9 @@ def _scores(runs: Sequence[Row], *, by_block: bool, of: str = "aa") -> dict[str,
     }
 
 
-def _mean(values: Sequence[Any]) -> float | None:
-    return None if any(v is None for v in values) else sum(values) / len(values)
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
 
 
 def _dataset(runs: Sequence[Row], by_block: bool) -> dict[str, Any]:
@@ -181,12 +179,12 @@ def _dataset(runs: Sequence[Row], by_block: bool) -> dict[str, Any]:
 
 
 def _standing(
-    s: statistics.Standing, runs: Sequence[Row], pairs: int, fewest: int, af: Sequence[Any]
-) -> dict[str, Any]:
+    s: statistics.Standing, runs: Sequence[Row], pairs: int, fewest: int, af: Sequence[float | None]
+) -> dict[str, object]:
     """Return one method of a data set, as the comparison holds it."""
     own = [run for run in runs if run["method"] == s.method]
     against = s.against_best
-    tested: tuple[Any, ...] = (None,) * len(TESTED)
+    tested: tuple[object, ...] = (None,) * len(TESTED)
     if against is not None:
         tested = (*astuple(against.difference), against.pairs, against.p, against.p_holm)
     return {
@@ -211,7 +209,7 @@ def _unranked(
     runs: Sequence[Row],
     pairs: list[str],
     values: Mapping[str, list[float]],
-    af: Mapping[str, dict[str, Any]],
+    af: Mapping[str, dict[str, float | None]],
 ) -> dict[str, Any]:
     """Return the methods of a data set whose AA has no meaning, in the order given: none is better
     than another.

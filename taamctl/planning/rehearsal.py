@@ -1,0 +1,250 @@
+"""Rehearse a method on drawn rows of the shapes that occur, for some seconds, and tell what its
+training and its answers take.
+
+Features, classes per task, width of the net and threads are the real ones. Cut are the number of
+rows where there are very many, and the number of steps: a stage takes c + a E + sum of b_i f_i, E
+epochs and f_i what else its parameters repeat, and c, a and b_i come from a few short trainings.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from taamctl.learning.contract import device as devices
+from taamctl.learning.contract.method import Method, State
+from taamctl.learning.kernels import ridge
+from taamctl.params.train_params import RidgeParams, TrainParams
+from taamctl.planning.costs import HASHED, Counts
+from taamctl.planning.drawn_stream import DrawnStage
+
+SHORT = 0.3  # CPU seconds that a difference of steps should take
+LEAST = 2  # steps of the shortest training
+EIGH = 512  # width of the eigenvalue problem that is measured
+START = 0.03  # seconds of a stage that opens and writes its files
+PAIR = 0.0002  # seconds of one query graph at one stage, however small
+MARGIN = 2  # the factor that measured times keep to, but for a few: tests/benchmarks/estimates.py
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Seconds on the clock, and of all processors."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        """Return both after each other."""
+        return Spent(self.wall + other.wall, self.cpu + other.cpu)
+
+    def __sub__(self, other: Spent) -> Spent:
+        """Return what is left of it, never less than nothing."""
+        return Spent(max(0.0, self.wall - other.wall), max(0.0, self.cpu - other.cpu))
+
+    def __mul__(self, times: float) -> Spent:
+        """Return it so many times."""
+        return Spent(self.wall * times, self.cpu * times)
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What a method takes: its whole training, and one `infer`."""
+
+    train: Spent
+    infer: Spent
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a short training leaves."""
+
+    shared: State
+    state: State
+    training: State
+
+
+class Once(Protocol):
+    """One short training."""
+
+    def __call__(self, epochs: int, repeats: Mapping[str, int]) -> Spent:
+        """Return what it takes."""
+
+
+def spent(work: Callable[[], object]) -> Spent:
+    """Return what some work takes."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return Spent(time.perf_counter() - wall, time.process_time() - cpu)
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """One method with its parameters, on one graph's counts; hops: k of H = S^k X."""
+
+    method: type[Method]
+    own: object
+    train: TrainParams
+    counts: Counts
+    hops: int
+    device: str = "cpu"
+
+    def run(self) -> Rehearsed:
+        """Return what the method takes."""
+        before = torch.get_num_threads()
+        devices.pin(torch.device(self.device), self.train.threads)
+        try:
+            if self.method.work == "ridge" and isinstance(self.own, RidgeParams):
+                found = self._ridge(self.own)
+            else:
+                found = self._by_steps()
+        finally:
+            torch.set_num_threads(before)
+        row = 4.0 * self.counts.features / HASHED
+        files = [Spent(START + rows * row, START + rows * row) for rows in self._read()]
+        return Rehearsed(found.train + files[0], found.infer + files[1])
+
+    def _read(self) -> tuple[int, int]:
+        """Return how many rows training and infer read."""
+        return self.counts.train, self.counts.val + self.counts.test
+
+    def _stage(self, index: int) -> DrawnStage:
+        together = index + 1 if self.method.facts.sees == "all" else 1
+        return DrawnStage(self.counts, self.hops, index, together)
+
+    def _made(self, stage: DrawnStage, device: str, epochs: int = 0, **changes: int) -> Method:
+        own = self.own
+        if changes:
+            own = replace(own, **changes)  # type: ignore[type-var]
+        train = replace(self.train, epochs=epochs or self.train.epochs)
+        return self.method(own, stage.info, train, 0, torch.device(device))
+
+    def _repeats(self, stage: DrawnStage) -> dict[str, int]:
+        """Return the whole numbers among the parameters that change how many steps there are."""
+        if not is_dataclass(self.own):
+            return {}
+        usual = self._made(stage, "cpu").steps(stage.index)
+        numbers = {
+            each.name: value
+            for each in fields(self.own)
+            if type(value := getattr(self.own, each.name)) is int and value > LEAST
+        }
+        return {
+            name: value
+            for name, value in numbers.items()
+            if self._made(stage, "cpu", **{name: value - 1}).steps(stage.index) != usual
+        }
+
+    def _by_steps(self) -> Rehearsed:
+        asked = self._made(self._stage(0), "cpu")
+        trained = [t for t in range(self.counts.tasks) if asked.trains(t)]
+        first = self._stage(trained[0])
+        learned, whole = self._learned(first, None)
+        total = whole * first.cut
+        if len(trained) > 1:
+            second = self._stage(trained[1])
+            _, later = self._learned(second, learned)
+            # a stage that is given all tasks grows with their number
+            sizes = [self._stage(t).together / second.together for t in trained[1:]]
+            total += later * (second.cut * sum(sizes))
+        return Rehearsed(total, self._answers(first, learned))
+
+    def _learned(self, stage: DrawnStage, earlier: Learned | None) -> tuple[Learned, Spent]:
+        """Return what a short training of a stage leaves, and what the whole one takes."""
+        data = stage.data(self.method.facts.needs)
+        kept: list[Learned] = []
+
+        def once(epochs: int, repeats: Mapping[str, int]) -> Spent:
+            method = self._made(stage, self.device, epochs, **repeats)
+            if earlier is not None and not method.independent:
+                method.load(earlier.shared, [earlier.state], earlier.training)
+
+            def learn() -> None:
+                method.learn(data)
+                kept.append(Learned(method.shared(), method.state(), method.training_state()))
+
+            return spent(learn)
+
+        repeats = self._repeats(stage)
+        least = dict.fromkeys(repeats, LEAST)
+        once(LEAST, least)  # libraries are loaded, memory is touched
+        base = min((once(LEAST, least) for _ in range(2)), key=lambda one: one.cpu)
+        total = base
+        for name, value in {"": self.train.epochs, **repeats}.items():
+            total += _slope(once, least, name, value, base) * max(0, value - LEAST)
+        return kept[-1], total
+
+    def _answers(self, stage: DrawnStage, learned: Learned) -> Spent:
+        """Return what `infer` takes for validation and test; it is made on the CPU, always."""
+        method = self._made(stage, "cpu")
+        load = spent(lambda: method.load(learned.shared, [learned.state]))
+        loads = load * (2 * self.counts.tasks)
+        return loads + _of_infer(method, stage, self.counts)
+
+    def _ridge(self, own: RidgeParams) -> Rehearsed:
+        """Return what the closed form takes: hops and sums of all rows, and an eigenvalue problem
+        per stage, measured at a smaller width.
+        """
+        counts, stage = self.counts, self._stage(0)
+        method = self._made(stage, "cpu")
+        (data,) = stage.data(self.method.facts.needs)
+        width = own.profile_width(counts.features)
+        lift = ridge.Lift.draw(counts.features, own, 0)
+        hops = dict.fromkeys(own.hops, data.h)
+        classes = data.task.high - data.task.low
+
+        def collect() -> None:
+            ridge.collect(hops, data.y - data.task.low, classes, lift, own)
+
+        collect()
+        sums = spent(collect) * (stage.cut * counts.tasks)
+        state = {"weight": np.zeros((width, counts.classes), np.float32)}
+        method.load({"lift": lift.matrix.numpy()}, [state])
+        query = stage.query(self.method.facts.query_needs)
+        # what a stage predicts of its own rows, and the hops of them
+        again = spent(lambda: method.logits(query, 0)) * (counts.train / len(query.h))
+        solved = eigenvalues(width) * counts.tasks
+        return Rehearsed(sums + again + solved, _of_infer(method, stage, counts))
+
+
+def _slope(once: Once, least: Mapping[str, int], name: str, most: int, base: Spent) -> Spent:
+    """Return what one more step of a kind takes: of `name`, or of epochs where that is empty."""
+    more = LEAST
+    while more < most:
+        more = min(4 * more, most)
+        steps = {"": LEAST, **least, name: more}
+        found = once(steps.pop(""), steps) - base
+        if found.cpu >= SHORT or more == most:
+            return found * (1 / (more - LEAST))
+    return Spent()
+
+
+def eigenvalues(width: int) -> Spent:
+    """Return what the eigenvalues and vectors of a symmetric float64 matrix take, from those of one
+    of 512 x 512 at most.
+    """
+    small = min(width, EIGH)
+    drawn = torch.rand(small, small, dtype=torch.float64)
+    gram = drawn @ drawn.T
+    torch.linalg.eigh(gram)
+    return spent(lambda: torch.linalg.eigh(gram)) * (width / small) ** 3
+
+
+def _of_infer(method: Method, stage: DrawnStage, counts: Counts) -> Spent:
+    """Return what the answers of all stages take, from those for one query graph."""
+    query = stage.query(method.facts.query_needs)
+    with torch.no_grad():
+        logits = method.logits(query, 0)
+        answer = spent(lambda: method.logits(query, 0))
+        scopes = spent(lambda: method.scopes(logits, 0))
+    share = (counts.val + counts.test) / len(query.h)
+    stages = (counts.tasks + 1) / 2
+    answers = 2.0 if method.cumulative else stages + 1
+    asked = PAIR * counts.tasks * (counts.tasks + 1)  # of two parts
+    return (answer * answers + scopes * stages) * share + Spent(asked, asked)
