@@ -40,7 +40,8 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             learner, states = trained_again(method, features, trained, trained_at[1])
             routed = params.routed(learner.facts.routing)
             made = recorded(PrecomputeParams, features.params, *features_at)
-            asked = Asked(params, learner.facts.routing, linear, made)
+            known = learner.facts
+            asked = Asked(params, known.routing, linear, made, known.task_id == "inferred")
             arrays = infer_parts(learner, states, features, asked)
             facts = {
                 **json.loads(trained.attribute("facts")),

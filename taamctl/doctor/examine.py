@@ -217,6 +217,9 @@ def _routing_lines(routed: Routed | None) -> Iterator[str]:
     yield _line(
         "task IDs", f"{right} % of the validation graphs right by {routed['by']}; all: {grid}"
     )
+    known = {name: share for name, share in routed["surest"].items() if share is not None}
+    halves = ", ".join(f"{name} {100 * share:.0f} %" for name, share in known.items())
+    yield _line("", f"of halves of them, in the worst task: {halves}")
 
 
 def _stream_lines(stream: StreamFacts) -> Iterator[str]:

@@ -56,12 +56,14 @@ class Asked:
         infer: the `infer` section. published: the method's own profile and metric.
         linear: of the routers that learn from sums.
         precompute: with which features were made.
+        inferred: the method uses task IDs that are inferred; where not, nothing is looked at.
     """
 
     infer: InferParams
     published: tuple[str, str]
     linear: RouterSettings
     precompute: PrecomputeParams
+    inferred: bool = True
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,10 @@ def decide(features: Features, asked: Asked) -> Routing:
     Where raw features or edges were not stored, nothing is known of halves, and `auto` is the
     published routing.
     """
+    if not asked.inferred:
+        asked = replace(asked, infer=replace(asked.infer, router="prototype"))
     shares = Shares(features.info.num_tasks)
-    if features.holds(NEEDS):
+    if asked.inferred and features.holds(NEEDS):
         shares = stored_shares(features, asked)
     own = asked.infer.routed(asked.published)
     published = name((own.profile, own.metric))

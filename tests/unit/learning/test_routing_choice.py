@@ -176,6 +176,13 @@ def test_without_raw_features_or_edges_nothing_is_known_and_the_published_decide
         assert np.array_equal(made.decisions[part].choice, fixed.decisions[part].choice)
 
 
+@pytest.mark.parametrize("router", ["auto", "ridge", "prototype"])
+def test_a_method_that_infers_no_task_costs_no_look(router: str) -> None:
+    made = routing_choice.decide(drawn(), replace(asked(router=router), inferred=False))
+    assert made.shares == {}
+    assert set(made.used) == {"amp/cosine"}
+
+
 def test_hops_that_were_not_stored_leave_amp_out() -> None:
     features = drawn()
     infer: InferParams = replace(asked().infer, hops={0: 1.0, 30: 1.0}, profile="ls")
