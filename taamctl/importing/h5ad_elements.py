@@ -18,6 +18,7 @@ from taamctl.core.plain_values import Plain
 from taamctl.core.types import Array
 from taamctl.graph.raw_values import reading
 from taamctl.importing.messages import shown
+from taamctl.store import heap_check
 
 if TYPE_CHECKING:
     import h5py
@@ -37,8 +38,11 @@ def opened_file(path: Path) -> Iterator[h5py.File]:
     """
     import h5py
 
-    with reading(str(path)), h5py.File(path, "r") as file:
-        yield file
+    with reading(str(path)):
+        if not heap_check.are_sound(path, whole=True):
+            raise ValueError("a heap of texts has no end")
+        with h5py.File(path, "r") as file:
+            yield file
 
 
 def member(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset:

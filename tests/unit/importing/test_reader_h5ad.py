@@ -205,6 +205,16 @@ def test_a_file_that_is_cut_off_or_no_hdf5(tmp_path: Path) -> None:
         importers.read("g", [path])
 
 
+def test_a_heap_of_texts_without_an_end_is_refused_before_it_is_walked(tmp_path: Path) -> None:
+    path = made(tmp_path / "g.h5ad")
+    content = bytearray(path.read_bytes())
+    at = content.index(b"GCOL")
+    content[at + 16 : at + 528] = bytes(512)  # a block of the disk that went bad
+    path.write_bytes(content)
+    with pytest.raises(TaamctlError, match="cannot be read"):
+        importers.read("g", [path])
+
+
 def test_what_anndata_itself_writes(tmp_path: Path) -> None:
     anndata = pytest.importorskip("anndata")
     anndata.settings.allow_write_nullable_strings = True  # what pandas 3 makes of text
