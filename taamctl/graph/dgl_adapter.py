@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -103,7 +102,7 @@ def load_graph(path: Path) -> SavedGraph:
     return replace(saved(graphs[0], str(path)), texts=_texts(labels))
 
 
-def saved(graph: Any, where: str) -> SavedGraph:
+def saved(graph: Plain, where: str) -> SavedGraph:
     """Return what a DGLGraph holds.
 
     Raises:

@@ -137,12 +137,13 @@ def _array(value: object) -> Array | sp.csr_matrix | None:
     torch = sys.modules.get("torch")  # a file's tensors are arrays already
     if torch is not None and isinstance(value, torch.Tensor):
         return _of_tensor(value.detach().cpu().resolve_conj().resolve_neg())
-    if sp.issparse(value):
+    if sp.issparse(value) or (isinstance(value, np.ndarray) and value.dtype.kind != "O"):
         return value
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind != "O":
-            return value
-        value = value.tolist()
+    return _of_list(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def _of_list(value: object) -> Array | None:
+    """Return a list of numbers or texts as an array; None for anything else."""
     if not isinstance(value, (list, tuple)) or not value:
         return None
     plain = all(isinstance(item, (str, int, float)) for item in value)
