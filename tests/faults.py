@@ -308,7 +308,7 @@ def limited(fault: Fault, what: str) -> None:
     number, low, high = {
         "file size": (resource.RLIMIT_FSIZE, 0, 60_000),
         "few handles": (resource.RLIMIT_NOFILE, 4, 40),
-        "little memory": (resource.RLIMIT_AS, 0, 300 << 20),
+        "little memory": (resource.RLIMIT_AS, 0, 64 << 20),
     }[what]
     most = fault.rng.randrange(low, high)
     if number == resource.RLIMIT_AS:

@@ -12,6 +12,7 @@ from taamctl.core.errors import TaamctlError
 
 BROKEN = 2  # the call or its inputs
 INTERRUPTED = 130
+NO_ROOM = ("failed to map segment", "cannot allocate memory")  # as the system's loader says it
 
 
 def code_of(error: Exception) -> int:
@@ -28,12 +29,18 @@ def code_of(error: Exception) -> int:
         code = _failed(error, message, "taamctl --debug ... shows where", BROKEN)
         drop_output()
         return code
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or _no_room(error):
         hint = "a smaller data set or a smaller train.node_batch needs less"
         return _failed(error, "out of memory", hint, BROKEN)
     if hasattr(error, "format_message"):  # the parser refuses the call
         return _refused(error, error.format_message())
     raise error
+
+
+def _no_room(error: Exception) -> bool:
+    """Tell whether a library could not be loaded for want of memory."""
+    text = str(error).lower()
+    return isinstance(error, ImportError) and any(words in text for words in NO_ROOM)
 
 
 def _failed(error: Exception, message: str, hint: str, code: int) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from taamctl.cli import exit_codes
 from taamctl.core.errors import TaamctlError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,3 +156,12 @@ def raised(tree: ast.AST) -> Iterator[str]:
 @pytest.mark.parametrize("file", TREES)
 def test_no_exception_of_pythons_own_reaches_a_user(file: str) -> None:
     assert set(raised(TREES[file])) == OWN.get(file, set()), f"{file}: raise a TaamctlError"
+
+
+def test_a_library_that_finds_no_memory_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    full = ImportError("core.so: failed to map segment from shared object")
+    assert exit_codes.code_of(full) == exit_codes.BROKEN
+    said = capsys.readouterr().err
+    assert said.startswith("error: out of memory\nhint: ")
+    with pytest.raises(ImportError, match="no module"):
+        exit_codes.code_of(ImportError("no module called x"))
