@@ -52,7 +52,16 @@ def _column(path: Path, name: str, column: Any) -> Array:
         return np.array(
             [float("nan") if v is None else v for v in column.to_pylist()], object
         )  # as floats, large ids would collide
-    # Arrow's own way to NumPy imports pandas, which takes longer than a small table
+    return _plain(column)
+
+
+def _plain(column: Any) -> Array:
+    """Return numbers and text, without Arrow's own way to NumPy where that can be: it imports
+    pandas, which takes longer than a small table.
+    """
+    import pyarrow as pa
+
+    kind = column.type
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if number and not column.null_count and len(column):
         return np.concatenate([np.from_dlpack(chunk) for chunk in column.chunks if len(chunk)])

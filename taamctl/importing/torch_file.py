@@ -205,8 +205,7 @@ def _tensor(storage: Plain, offset: Plain, size: Plain, stride: Plain, *more: Pl
     Raises:
         ValueError: it reaches beyond them.
     """
-    fits = isinstance(storage, _Storage) and len(size) == len(stride) <= 8
-    if not fits or not all(type(n) is int and 0 <= n < 1 << 48 for n in (offset, *size, *stride)):
+    if not isinstance(storage, _Storage) or not _are_counts((offset, *size, *stride)):
         raise ValueError("a tensor without elements, size or steps")
     values, kind = storage.values, _kind_here(storage)
     if not prod(size):
@@ -222,6 +221,11 @@ def _tensor(storage: Plain, offset: Plain, size: Plain, stride: Plain, *more: Pl
     elif not made.flags.c_contiguous or made.dtype != kind:
         made = np.ascontiguousarray(made, kind)  # one step of 0 makes many elements of one
     return _with_signs(made, more[2:])
+
+
+def _are_counts(numbers: tuple[Plain, ...]) -> bool:
+    """Tell whether numbers can be sizes: whole, not negative, and no more than 8 dimensions'."""
+    return len(numbers) <= 17 and all(type(n) is int and 0 <= n < 1 << 48 for n in numbers)
 
 
 def _kind_here(storage: _Storage) -> np.dtype[Plain]:
@@ -262,6 +266,11 @@ def _latin1(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
+def _no_bytes() -> bytes:
+    """Return what old protocols spell as a call of `bytes`; with a number it would take memory."""
+    return b""
+
+
 def _same(value: Plain) -> Plain:
     return value
 
@@ -282,5 +291,6 @@ _OTHERS = {
     ("torch", "Size"): _size,
     ("torch", "device"): _device,
     ("collections", "OrderedDict"): collections.OrderedDict,
+    ("builtins", "bytes"): _no_bytes,
     ("_codecs", "encode"): _latin1,  # how old protocols spell bytes of an array
 }
