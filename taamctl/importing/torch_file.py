@@ -168,9 +168,11 @@ def _order_of(archive: zipfile.ZipFile, folder: str) -> Literal["<", ">"]:
     stated = b"little"
     if f"{folder}byteorder" in archive.namelist():
         stated = archive.read(f"{folder}byteorder")
-    if stated not in (b"little", b"big"):
-        raise ValueError(f"its bytes are ordered as {stated[:20]!r}")
-    return "<" if stated == b"little" else ">"
+    if stated == b"little":
+        return "<"
+    if stated == b"big":
+        return ">"
+    raise ValueError(f"its bytes are ordered as {stated[:20]!r}")
 
 
 def _elements(archive: zipfile.ZipFile, name: str, kind: np.dtype[Plain]) -> Array:
@@ -231,15 +233,20 @@ def _are_counts(numbers: tuple[Plain, ...]) -> bool:
 def _kind_here(storage: _Storage) -> np.dtype[Plain]:
     """Return the type of a tensor's elements here, in this machine's order."""
     here: np.dtype[Plain] = storage.values.dtype.newbyteorder("=")
-    return np.dtype(np.float32) if storage.kind == "BFloat16" else here
+    if storage.kind == "BFloat16":
+        here = np.dtype(np.float32)
+    return here
 
 
 def _with_signs(made: Array, about: tuple[Plain, ...]) -> Array:
     """Return a tensor as its marks say: negative, or conjugate."""
-    marks = about[0] if about and isinstance(about[0], dict) else {}
-    if marks.get("conj"):
+    if not about or not isinstance(about[0], dict):
+        return made
+    if about[0].get("conj"):
         made = made.conj()
-    return -made if marks.get("neg") else made
+    if about[0].get("neg"):
+        made = -made
+    return made
 
 
 def _parameter(data: Plain, *_: object) -> Plain:
