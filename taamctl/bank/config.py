@@ -123,13 +123,16 @@ def from_plain(values: Recorded, source: str) -> Config:
     train = section("train", TrainParams)
     infer = section("infer", InferParams)
     bank = section("bank", BankParams)
+    seed = values.get("seed")
+    if type(seed) is not int:
+        faults.append(f"seed: {str(seed)[:60]} is no whole number")
     if faults:
         raise TaamctlError(
             "\n  ".join([f"{source} records parameters that cannot be read:", *faults]),
             "use the taamctl that made the bank, or teach a new one: taamctl bank create",
         )
     method = str(values["method"])
-    return Config(method, own, int(values["seed"]), split, precompute, train, infer, bank)
+    return Config(method, own, int(str(seed)), split, precompute, train, infer, bank)
 
 
 def completed(values: Recorded) -> dict[str, Plain]:

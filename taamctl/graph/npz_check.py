@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zipfile
 from math import prod
-from typing import IO
+from typing import IO, TypeGuard
 
 import numpy as np
 
@@ -90,7 +90,7 @@ def _require_array(stream: IO[bytes], size: int, name: str) -> None:
     if not isinstance(header, dict) or set(header) != {"descr", "fortran_order", "shape"}:
         raise ValueError(f"the header of {name} has not just descr, fortran_order and shape")
     shape = header["shape"]
-    if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
+    if not _is_shape(shape):
         raise ValueError(f"the header of {name} gives no shape")
     kind = np.lib.format.descr_to_dtype(header["descr"])
     if kind.hasobject:
@@ -98,6 +98,10 @@ def _require_array(stream: IO[bytes], size: int, name: str) -> None:
     claimed, there = prod(shape) * kind.itemsize, size - stream.tell()
     if claimed != there:
         raise ValueError(f"{name} is to hold {claimed:,} bytes, {there:,} are there")
+
+
+def _is_shape(shape: object) -> TypeGuard[tuple[int, ...]]:
+    return isinstance(shape, tuple) and all(type(size) is int and size >= 0 for size in shape)
 
 
 def _begin(stream: IO[bytes]) -> tuple[int, int]:
@@ -150,25 +154,41 @@ def _value(tokens: list[re.Match[str]], at: int, depth: int) -> tuple[object, in
 
 def _values(tokens: list[re.Match[str]], at: int, depth: int, opened: str) -> tuple[object, int]:
     """Return what stands in brackets, and the token behind them."""
-    keys, found, commas = list[object](), list[object](), 0
-    while at < len(tokens) and tokens[at][5] != _CLOSED_BY[opened]:
-        value, at = _value(tokens, at, depth)
+    closing = _CLOSED_BY[opened]
+    keys, found, ended = list[object](), list[object](), False
+    while _sign(tokens, at) != closing:
+        if found and not ended:
+            raise ValueError("a header that lacks a comma")
         if opened == "{":
-            if not isinstance(value, str) or at >= len(tokens) or tokens[at][5] != ":":
+            key, at = _value(tokens, at, depth)
+            if not isinstance(key, str) or _sign(tokens, at) != ":":
                 raise ValueError("a header with a key that is no text")
-            keys.append(value)
-            value, at = _value(tokens, at + 1, depth)
+            keys.append(key)
+            at += 1
+        value, at = _value(tokens, at, depth)
         found.append(value)
-        if at < len(tokens) and tokens[at][5] == ",":
-            at, commas = at + 1, commas + 1
-        elif at >= len(tokens) or tokens[at][5] != _CLOSED_BY[opened]:
-            raise ValueError("a header that lacks a comma or a bracket")
+        ended = _sign(tokens, at) == ","
+        at += ended
+    return _closed(opened, keys, found, ended), at + 1
+
+
+def _sign(tokens: list[re.Match[str]], at: int) -> str | None:
+    """Return the sign at a token, None for a value.
+
+    Raises:
+        ValueError: there is no token.
+    """
     if at >= len(tokens):
         raise ValueError("a header that lacks a bracket")
+    return tokens[at][5]
+
+
+def _closed(opened: str, keys: list[object], found: list[object], ended: bool) -> object:
+    """Return the mapping, list, tuple or single value in brackets; `ended` by a comma."""
     if opened == "{":
-        return dict(zip(keys, found, strict=True)), at + 1
+        return dict(zip(keys, found, strict=True))
     if opened == "[":
-        return found, at + 1
-    if len(found) == 1 and not commas:
-        return found[0], at + 1
-    return tuple(found), at + 1
+        return found
+    if len(found) == 1 and not ended:
+        return found[0]
+    return tuple(found)

@@ -50,9 +50,10 @@ def call(function: str, path: Path, hint: str = HINT, libraries: str = "") -> di
             limits = (child_memory(size), child_seconds(size))
             ended = _launch([folder, function, str(path), libraries, *map(str, limits)], limits[1])
             answer = _answer(Path(folder))
-        if answer is None or "fault" in answer:
-            said = ended if answer is None else str(answer["fault"])
-            raise TaamctlError(f"{path} cannot be read: {shown(said, 200)}", hint)
+        if answer is None:
+            answer = {"fault": ended}
+        if "fault" in answer:
+            raise TaamctlError(f"{path} cannot be read: {shown(answer['fault'], 200)}", hint)
         if "message" in answer:
             raise TaamctlError(answer["message"], answer["hint"])
         with reading(str(path)):
@@ -86,7 +87,9 @@ def _launch(arguments: list[str], seconds: int) -> str:
 
 def how_it_ended(code: int) -> str:
     """Return in words what an exit code of the child means."""
-    return f"its parser stopped ({'signal' if code < 0 else 'exit code'} {abs(code)})"
+    if code < 0:
+        return f"its parser stopped (signal {-code})"
+    return f"its parser stopped (exit code {code})"
 
 
 def _answer(folder: Path) -> dict[str, Plain] | None:

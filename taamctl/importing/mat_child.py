@@ -17,8 +17,8 @@ def matrices_of(path: Path) -> dict[str, Plain]:
 
     with opened(path) as stream:
         found = loadmat(stream)
-    return {
-        name: value if sp.issparse(value) or value.dtype.kind not in "OV" else None
-        for name, value in found.items()
-        if not name.startswith("__")
-    }
+    matrices = {name: value for name, value in found.items() if not name.startswith("__")}
+    for name, value in matrices.items():
+        if not sp.issparse(value) and value.dtype.kind in "OV":
+            matrices[name] = None
+    return matrices

@@ -239,6 +239,15 @@ def _features_of_events(
             f"{where} holds neither x nor msg, so no features",
             "put node features [N, F] into data.x, or messages into msg",
         )
+    _require_few_nodes(n, source, target, where)
+    width = int(np.asarray(message).size) // len(message)
+    require_memory(3 * 8 * n * width, where, f"features of {n:,} nodes, as its events number them,")
+    arrays["x"] = _means(source, target, np.asarray(message), n)
+    return (f"{where}: features are the means of the nodes' events (msg)",)
+
+
+def _require_few_nodes(n: int, source: Array, target: Array, where: str) -> None:
+    """Refuse far more nodes than events: one damaged number would make millions."""
     if n > NODES_PER_EVENT * len(source) + FEW_NODES:
         at = int(np.argmax(np.maximum(source, target)))
         raise TaamctlError(
@@ -246,10 +255,6 @@ def _features_of_events(
             f"events: most of {n:,} nodes would have none",
             "number the nodes 0, 1, ..., or give every node a row in x",
         )
-    width = int(np.asarray(message).size) // len(message)
-    require_memory(3 * 8 * n * width, where, f"features of {n:,} nodes, as its events number them,")
-    arrays["x"] = _means(source, target, np.asarray(message), n)
-    return (f"{where}: features are the means of the nodes' events (msg)",)
 
 
 def _labels_of_events(

@@ -168,9 +168,11 @@ def _order_of(archive: zipfile.ZipFile, folder: str) -> Literal["<", ">"]:
     stated = b"little"
     if f"{folder}byteorder" in archive.namelist():
         stated = archive.read(f"{folder}byteorder")
-    if stated not in (b"little", b"big"):
-        raise ValueError(f"its bytes are ordered as {stated[:20]!r}")
-    return "<" if stated == b"little" else ">"
+    if stated == b"little":
+        return "<"
+    if stated == b"big":
+        return ">"
+    raise ValueError(f"its bytes are ordered as {stated[:20]!r}")
 
 
 def _elements(archive: zipfile.ZipFile, name: str, kind: np.dtype[Plain]) -> Array:
@@ -205,8 +207,7 @@ def _tensor(storage: Plain, offset: Plain, size: Plain, stride: Plain, *more: Pl
     Raises:
         ValueError: it reaches beyond them.
     """
-    fits = isinstance(storage, _Storage) and len(size) == len(stride) <= 8
-    if not fits or not all(type(n) is int and 0 <= n < 1 << 48 for n in (offset, *size, *stride)):
+    if not isinstance(storage, _Storage) or not _are_counts((offset, *size, *stride)):
         raise ValueError("a tensor without elements, size or steps")
     values, kind = storage.values, _kind_here(storage)
     if not prod(size):
@@ -224,18 +225,28 @@ def _tensor(storage: Plain, offset: Plain, size: Plain, stride: Plain, *more: Pl
     return _with_signs(made, more[2:])
 
 
+def _are_counts(numbers: tuple[Plain, ...]) -> bool:
+    """Tell whether numbers can be sizes: whole, not negative, and no more than 8 dimensions'."""
+    return len(numbers) <= 17 and all(type(n) is int and 0 <= n < 1 << 48 for n in numbers)
+
+
 def _kind_here(storage: _Storage) -> np.dtype[Plain]:
     """Return the type of a tensor's elements here, in this machine's order."""
     here: np.dtype[Plain] = storage.values.dtype.newbyteorder("=")
-    return np.dtype(np.float32) if storage.kind == "BFloat16" else here
+    if storage.kind == "BFloat16":
+        here = np.dtype(np.float32)
+    return here
 
 
 def _with_signs(made: Array, about: tuple[Plain, ...]) -> Array:
     """Return a tensor as its marks say: negative, or conjugate."""
-    marks = about[0] if about and isinstance(about[0], dict) else {}
-    if marks.get("conj"):
+    if not about or not isinstance(about[0], dict):
+        return made
+    if about[0].get("conj"):
         made = made.conj()
-    return -made if marks.get("neg") else made
+    if about[0].get("neg"):
+        made = -made
+    return made
 
 
 def _parameter(data: Plain, *_: object) -> Plain:
@@ -262,6 +273,11 @@ def _latin1(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
+def _no_bytes() -> bytes:
+    """Return what old protocols spell as a call of `bytes`; with a number it would take memory."""
+    return b""
+
+
 def _same(value: Plain) -> Plain:
     return value
 
@@ -282,5 +298,6 @@ _OTHERS = {
     ("torch", "Size"): _size,
     ("torch", "device"): _device,
     ("collections", "OrderedDict"): collections.OrderedDict,
+    ("builtins", "bytes"): _no_bytes,
     ("_codecs", "encode"): _latin1,  # how old protocols spell bytes of an array
 }

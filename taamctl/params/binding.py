@@ -82,7 +82,9 @@ def raise_faults(source: str, faults: list[str]) -> None:
 def _shown(value: object) -> str:
     """Return a value as a message shows it: cut where it is long."""
     text = repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+    if len(text) > MOST_SHOWN:
+        text = f"{text[: MOST_SHOWN - 3]}..."
+    return text
 
 
 def kind_name(kind: object) -> str:

@@ -145,7 +145,7 @@ def set_value(tree: Tree, override: str) -> None:
         TaamctlError: it names a key that is not there, or its value is no YAML.
     """
     key, equals, text = override.partition("=")
-    shown = override if len(override) <= MOST_SHOWN else f"{override[:MOST_SHOWN]}..."
+    shown = override[:MOST_SHOWN] + "..." * (len(override) > MOST_SHOWN)
     if not equals:
         raise TaamctlError(f"--set {shown}: no value", f"{SET_HINT}, such as train.lr=0.01")
     *parents, last = key.strip().split(".")

@@ -18,7 +18,17 @@ from taamctl.store import heap_check
 
 TESTS = Path(__file__).resolve().parents[1]
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and forks")
-SLOW = {"tar": 60, "dgl": 60, "mat": 100, "split": 150, "tasks": 150, "pajek": 150, "manifest": 150}
+SLOW = {
+    "tar": 60,
+    "dgl": 60,
+    "mat": 100,
+    "split": 150,
+    "tasks": 150,
+    "pajek": 150,
+    "manifest": 150,
+    "parquet": 60,
+    "ogb": 100,
+}
 
 
 @pytest.fixture(scope="module")
