@@ -86,9 +86,8 @@ def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> 
     if target == "taskid":
         lines.append(
             "Paper: nothing is printed; these are what the printed AA and AF of TAAM and TPP imply."
+            " val: the share of validation graphs whose task ID is right, beside test."
         )
-    if any(r.get("validation") is not None for r in records):
-        lines.append("val: the share of validation graphs whose task ID is right, beside test.")
     if any(r.get("legacy_af") is not None for r in records):
         lines.append(
             "legacy: AF as the released test pass computes it, with the final model in place of "
