@@ -163,13 +163,8 @@ def _add_one(
         [*(t.classes for t in known), task.classes],
         config.bank.router,
     )
-    task = replace(
-        task,
-        nodes=(len(train.y), len(val.y)),
-        quantiles=calibrated(solved, shared, val, config),
-        halves=sureness.halves_of(val.own(), val.y.numpy(), config),
-        rows=sureness.rows_of(val.own(), shared.lift, config),
-    )
+    task = replace(task, nodes=(len(train.y), len(val.y)))
+    task = with_validation(task, solved, shared, val, config)
     file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(group.names).encode()).hexdigest()[:8]}.h5"
     task_file.write_task(folder / file, task, made_from)
     solved_file = f"router-{number:04d}.h5"
@@ -268,6 +263,20 @@ def learn(
     )
     return TaskState(
         group.names, own, (0, 0), losses, state, means, lambda: sums, np.zeros(0), reference
+    )
+
+
+def with_validation(
+    task: TaskState, solved: router.Router, shared: Shared, val: Part, config: Config
+) -> TaskState:
+    """Return a task with what its validation nodes say: how novel they look, and how sure they are
+    routed.
+    """
+    return replace(
+        task,
+        quantiles=calibrated(solved, shared, val, config),
+        halves=sureness.halves_of(val.own(), val.y.numpy(), config),
+        rows=sureness.rows_of(val.own(), shared.lift, config),
     )
 
 

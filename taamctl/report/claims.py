@@ -15,21 +15,24 @@ def of_task_ids(rows: Rows) -> list[str]:
     where none is inferred.
     """
     inferred = [r for r in rows if r.task_id_kind == "inferred" and r.task_id_accuracy is not None]
-    wrong = [r for r in inferred if (r.task_id_accuracy or 0.0) < 1]
     if not inferred:
         return []
     holds = "Every query graph holds one task's nodes"
-    if not wrong:
-        if any(r.doubts for r in inferred):
-            return [f"{holds}, and every task ID is right, though not safely (see the warning)."]
-        return [f"{holds}, which is what makes a graph-level task ID easy."]
-    named = [f"{r.dataset} {r.name} {100 * (r.task_id_accuracy or 0):.0f} %" for r in wrong]
-    named = list(dict.fromkeys(named))
-    more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-    return [
-        f"{holds}; even so not every task ID is right ({', '.join(named[:SHOWN])}{more}): there AA "
-        "and AF are those of the routing too, not of the method alone."
-    ]
+    if named := _wrong(inferred):
+        more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+        return [
+            f"{holds}; even so not every task ID is right ({', '.join(named[:SHOWN])}{more}): "
+            "there AA and AF are those of the routing too, not of the method alone."
+        ]
+    if any(r.doubts for r in inferred):
+        return [f"{holds}, and every task ID is right, though not safely (see the warning)."]
+    return [f"{holds}, which is what makes a graph-level task ID easy."]
+
+
+def _wrong(rows: Sequence[SeedsRow | RunRow]) -> list[str]:
+    """Name the rows in which not every task ID is right, with the share that is."""
+    shares = {f"{r.dataset} {r.name}": r.task_id_accuracy or 0.0 for r in rows}
+    return [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share < 1]
 
 
 def of_missing_forgetting(rows: Rows) -> list[str]:

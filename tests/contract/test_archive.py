@@ -31,7 +31,10 @@ from taamctl.runtime.layout import Layout
 from taamctl.store.artefacts import Artefact
 
 HERE = Path(__file__).resolve().parents[1] / "archive"
-ENTRIES = ("infer-1", "infer-2", "bank-1", "split-3", "names", "evaluation-1", "bank-2", "graph-3")
+ENTRIES = (
+    *("infer-1", "infer-2", "bank-1", "split-3", "names", "evaluation-1"),
+    *("bank-2", "graph-3", "infer-3"),
+)
 WITH_BANK = ENTRIES[2:]
 WITHOUT_NAMES = ("bank-1", "split-3")
 OLD_REPORTS = ("infer-1", "infer-2", "bank-1", "split-3")
@@ -45,6 +48,7 @@ VERSIONS = {
     "evaluation-1": (3, 2, 1, 2),
     "bank-2": (3, 2, 1, 2),
     "graph-3": (3, 2, 1, 2),
+    "infer-3": (3, 2, 1, 3),
 }
 STAGES = ("split", "precompute", "train", "infer")
 SAME = ("val/all_seen", "test/all_seen", "test/similarity", "test/decision")
@@ -163,10 +167,10 @@ def test_banks_verify_and_answer_as_they_did(entry: Entry) -> None:
 def test_a_bank_is_upgraded_without_another_answer(entry: Entry) -> None:
     files = {path: path.read_bytes() for path in entry.bank.rglob("*.h5")}
     now, changes = bank_upgrade.upgrade(entry.bank)
-    if entry.name in ("bank-2", "graph-3"):
-        assert (now.generation, changes) == (2, [])
-    else:
-        assert (now.generation, changes) == (3, ["manifest: format 1 to 2"])
+    later = ["parameter infer.router recorded: prototype"]
+    expected = {"infer-3": (2, []), "bank-2": (3, later), "graph-3": (3, later)}
+    usual = (3, ["manifest: format 1 to 2", *later])
+    assert (now.generation, changes) == expected.get(entry.name, usual)
     assert {path: path.read_bytes() for path in entry.bank.rglob("*.h5")} == files
     assert all(f.good for f in verify(entry.bank))
     assert entry.answered() == entry.answers_of_then()
@@ -181,7 +185,7 @@ def test_graphs_are_read_and_upgraded_without_another_array(entry: Entry) -> Non
     assert from_file(entry.graph).before_names == (not named)
     assert bool(_imported.read(entry.graph).feature_names) == named
     had = upgrade_graph.upgrade(entry.graph, wait=False, tell=lambda line: None)
-    assert had == {"bank-2": 2, "graph-3": None}.get(entry.name, 1)
+    assert had == {"bank-2": 2, "infer-3": 2, "graph-3": None}.get(entry.name, 1)
     after = arrays(entry.graph, "graph")
     assert list(after) == list(before)
     for name, array in after.items():

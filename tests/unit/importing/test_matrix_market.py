@@ -55,7 +55,7 @@ def test_whatever_is_changed_it_is_read_or_refused(tmp_path: Path, seed: int) ->
     for i in range(250):
         content = mutated(rng, (GOOD, ARRAY)[i % 2])
         packed = rng.integers(5) == 0
-        path = written(tmp_path, gzip.compress(content) if packed else content, mtime=0)
+        path = written(tmp_path, gzip.compress(content, mtime=0) if packed else content)
         try:
             read_matrix(path)
             outcomes.add("read")
@@ -93,7 +93,7 @@ def test_faults_are_named_with_their_line(tmp_path: Path, content: bytes, messag
         read_matrix(written(tmp_path, content))
     assert error.value.hint
     with pytest.raises(TaamctlError, match=message):
-        read_matrix(written(tmp_path, gzip.compress(content)), mtime=0)
+        read_matrix(written(tmp_path, gzip.compress(content, mtime=0)))
 
 
 @pytest.mark.parametrize(
