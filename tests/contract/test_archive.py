@@ -33,7 +33,7 @@ from taamctl.store.artefacts import Artefact
 HERE = Path(__file__).resolve().parents[1] / "archive"
 ENTRIES = (
     *("infer-1", "infer-2", "bank-1", "split-3", "names", "evaluation-1"),
-    *("bank-2", "graph-3", "infer-3"),
+    *("bank-2", "graph-3", "infer-3", "evaluation-2"),
 )
 WITH_BANK = ENTRIES[2:]
 WITHOUT_NAMES = ("bank-1", "split-3")
@@ -49,6 +49,7 @@ VERSIONS = {
     "bank-2": (3, 2, 1, 2),
     "graph-3": (3, 2, 1, 2),
     "infer-3": (3, 2, 1, 3),
+    "evaluation-2": (3, 3, 1, 2),
 }
 STAGES = ("split", "precompute", "train", "infer")
 SAME = ("val/all_seen", "test/all_seen", "test/similarity", "test/decision")
@@ -168,7 +169,8 @@ def test_a_bank_is_upgraded_without_another_answer(entry: Entry) -> None:
     files = {path: path.read_bytes() for path in entry.bank.rglob("*.h5")}
     now, changes = bank_upgrade.upgrade(entry.bank)
     later = ["parameter infer.router recorded: prototype"]
-    expected = {"infer-3": (2, []), "bank-2": (3, later), "graph-3": (3, later)}
+    expected = {name: (3, later) for name in ("bank-2", "graph-3", "evaluation-2")}
+    expected["infer-3"] = (2, [])
     usual = (3, ["manifest: format 1 to 2", *later])
     assert (now.generation, changes) == expected.get(entry.name, usual)
     assert {path: path.read_bytes() for path in entry.bank.rglob("*.h5")} == files
@@ -185,7 +187,8 @@ def test_graphs_are_read_and_upgraded_without_another_array(entry: Entry) -> Non
     assert from_file(entry.graph).before_names == (not named)
     assert bool(_imported.read(entry.graph).feature_names) == named
     had = upgrade_graph.upgrade(entry.graph, wait=False, tell=lambda line: None)
-    assert had == {"bank-2": 2, "infer-3": 2, "graph-3": None}.get(entry.name, 1)
+    of_then = {"bank-2": 2, "infer-3": 2, "evaluation-2": 2, "graph-3": None}
+    assert had == of_then.get(entry.name, 1)
     after = arrays(entry.graph, "graph")
     assert list(after) == list(before)
     for name, array in after.items():
