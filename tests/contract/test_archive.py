@@ -31,7 +31,16 @@ from taamctl.runtime.layout import Layout
 from taamctl.store.artefacts import Artefact
 
 HERE = Path(__file__).resolve().parents[1] / "archive"
-ENTRIES = ("infer-1", "infer-2", "bank-1", "split-3", "names", "evaluation-1", "bank-2", "evaluation-2")
+ENTRIES = (
+    "infer-1",
+    "infer-2",
+    "bank-1",
+    "split-3",
+    "names",
+    "evaluation-1",
+    "bank-2",
+    "evaluation-2",
+)
 WITH_BANK = ENTRIES[2:]
 WITHOUT_NAMES = ("bank-1", "split-3")
 PRESENT = ("bank-2", "evaluation-2")  # their graphs and manifests are of the present versions
