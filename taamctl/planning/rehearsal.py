@@ -9,7 +9,7 @@ epochs and f_i what else its parameters repeat, and c, a and b_i come from a few
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Protocol
 
@@ -25,6 +25,7 @@ from taamctl.planning.drawn_stream import DrawnStage
 
 SHORT = 0.3  # CPU seconds that a difference of steps should take
 LEAST = 2  # steps of the shortest training
+WALKED = 24  # stages that are walked through to see how a method grows, at most
 EIGH = 512  # width of the eigenvalue problem that is measured
 START = 0.03  # seconds of a stage that opens and writes its files
 PAIR = 0.0002  # seconds of one query graph at one stage, however small
@@ -145,25 +146,39 @@ class Rehearsal:
         asked = self._made(self._stage(0), "cpu")
         trained = [t for t in range(self.counts.tasks) if asked.trains(t)]
         first = self._stage(trained[0])
-        learned, whole = self._learned(first, None)
-        total = whole * first.cut
+        learned, total = self._learned(first, [])
+        total *= first.cut
         if len(trained) > 1:
-            second = self._stage(trained[1])
-            _, later = self._learned(second, learned)
-            # a stage that is given all tasks grows with their number
-            sizes = [self._stage(t).together / second.together for t in trained[1:]]
-            total += later * (second.cut * sum(sizes))
+            total += self._later(trained[1:], learned)
         return Rehearsed(total, self._answers(first, learned))
 
-    def _learned(self, stage: DrawnStage, earlier: Learned | None) -> tuple[Learned, Spent]:
-        """Return what a short training of a stage leaves, and what the whole one takes."""
+    def _later(self, trained: Sequence[int], learned: Learned) -> Spent:
+        """Return what all trained stages but the first take."""
+        second = self._stage(trained[0])
+        other, early = self._learned(second, [learned])
+        if self.method.facts.sees == "all":  # a stage grows with the number of its tasks
+            sizes = [self._stage(t).together / second.together for t in trained]
+            return early * (second.cut * sum(sizes))
+        last = min(len(trained) - 1, WALKED)
+        late = early
+        if last and not self._made(second, "cpu").independent:
+            # what is kept of earlier tasks grows, and with it what a stage takes
+            kept = [learned, other]
+            for t in trained[1:last]:
+                kept.append(self._shortest(self._stage(t), kept))
+            _, late = self._learned(self._stage(trained[last]), kept)
+        grown = (len(trained) - 1) / 2 / max(1, last)
+        return (early + (late - early) * grown) * (second.cut * len(trained))
+
+    def _once(self, stage: DrawnStage, earlier: Sequence[Learned], kept: list[Learned]) -> Once:
+        """Return what trains a stage for some steps and adds what that leaves to `kept`."""
         data = stage.data(self.method.facts.needs)
-        kept: list[Learned] = []
 
         def once(epochs: int, repeats: Mapping[str, int]) -> Spent:
             method = self._made(stage, self.device, epochs, **repeats)
-            if earlier is not None and not method.independent:
-                method.load(earlier.shared, [earlier.state], earlier.training)
+            if earlier and not method.independent:
+                states = [one.state for one in earlier]
+                method.load(earlier[-1].shared, states, earlier[-1].training)
 
             def learn() -> None:
                 method.learn(data)
@@ -171,6 +186,17 @@ class Rehearsal:
 
             return spent(learn)
 
+        return once
+
+    def _shortest(self, stage: DrawnStage, earlier: Sequence[Learned]) -> Learned:
+        kept: list[Learned] = []
+        self._once(stage, earlier, kept)(LEAST, dict.fromkeys(self._repeats(stage), LEAST))
+        return kept[-1]
+
+    def _learned(self, stage: DrawnStage, earlier: Sequence[Learned]) -> tuple[Learned, Spent]:
+        """Return what a short training of a stage leaves, and what the whole one takes."""
+        kept: list[Learned] = []
+        once = self._once(stage, earlier, kept)
         repeats = self._repeats(stage)
         least = dict.fromkeys(repeats, LEAST)
         once(LEAST, least)  # libraries are loaded, memory is touched

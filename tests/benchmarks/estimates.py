@@ -73,7 +73,7 @@ def write(name: str) -> None:
     target[apart] = rng.integers(0, n, int(apart.sum()))
     ends = np.stack([source, target])
     np.savez(f"{name}.npz", x=x.astype(np.float32), y=y, edge_index=ends)
-    import_graph(name, [Path(f"{name}.npz")], Path("data"))
+    import_graph(name, [Path(f"{name}.npz")], Path("data"), options={})
 
 
 def taken(context: Context, stage: str, graph: str, method: str) -> float:

@@ -23,9 +23,9 @@ def test_a_plan_needs_no_data_and_makes_nothing(support: ModuleType, tmp_path: P
         tmp_path, support, "--dataset", "arxiv", "--method", "taam", "--seed", "1", "--seed", "2"
     )
     assert list(tmp_path.iterdir()) == []
-    assert (
-        set(made) == {"machine", "rates", "graphs", "total", "workers", "ok"} and made["ok"] is True
-    )
+    assert set(made) == {"machine", "rates", "margin", "graphs", "total", "workers", "ok"}
+    assert made["ok"] is True
+    assert made["margin"] is None
     (graph,) = made["graphs"]
     assert set(graph) == {
         "dataset",
