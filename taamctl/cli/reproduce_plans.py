@@ -9,11 +9,11 @@ from taamctl.cli.common import make_context
 from taamctl.cli.console import teller
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import Grid, RawSettings, Writing
-from taamctl.runtime.job import Context
 
 if TYPE_CHECKING:
     from taamctl.pipeline.plain_tables import PlainTable
     from taamctl.pipeline.printed_numbers import Table
+    from taamctl.runtime.job import Context
 
 
 @dataclass(frozen=True)

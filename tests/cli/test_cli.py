@@ -444,7 +444,7 @@ def test_a_table_without_a_terminal_is_plain_text(support: ModuleType, copy: Pat
 def test_inspect(support: ModuleType, copy: Path) -> None:
     tree = support.taamctl(copy, "inspect", FEATURES)
     assert (tree.code, tree.err) == (0, "")
-    assert "precompute, schema 2" in tree.out
+    assert "precompute, schema 3" in tree.out
     assert "all checksums right" not in tree.out
     assert re.search(r"H +float32 \[N=\d+ x F=\d+\]", tree.out.replace("\n", " "))
     assert "\x1b" not in tree.out
