@@ -114,10 +114,10 @@ def _tar(paths: list[Path]) -> None:
 
 
 def _h5(paths: list[Path]) -> None:
-    from taamctl.datasets import _imported
+    from taamctl.datasets import _graph_rows, _imported
 
     _imported.module(paths[0])
-    for _ in _imported.features(paths[0]):
+    for _ in _graph_rows.features(paths[0]):
         pass
     _imported.read(paths[0])
 

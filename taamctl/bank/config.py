@@ -157,7 +157,10 @@ def _own_params(values: Recorded) -> type[object] | None:
     """Return the class of the method's own parameters; None where it has none."""
     name = values.get("method")
     if not isinstance(name, str):
-        raise TaamctlError("a bank's parameters name no method", "restore the bank from a copy")
+        raise TaamctlError(
+            f"a bank's parameters name the method {name!r}, which is no name",
+            "restore the bank from a copy",
+        )
     cls = registry.method_params(name)
     return cls
 

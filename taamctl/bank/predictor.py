@@ -242,7 +242,7 @@ class Predictor:
         """Return what the router says of the first n nodes, after their units were averaged."""
         routed = self._node_by_node(hops, operator)
         if not n:
-            return routed, ()
+            return routed.first(0), ()
         routed = replace(routed, novelty=around(routed.novelty, operator)).first(n)
         unit = self._units(operator, n)
         if self._by == "prototype":

@@ -51,7 +51,7 @@ class Shared:
             return name
         if self.feature_sizes is None:
             raise TaamctlError(
-                "the bank's shared file lacks the sizes that features are divided by",
+                f"the bank's shared file lacks sizes of features, which feature_norm {name} needs",
                 "taamctl bank verify says what is wrong with a bank",
             )
         return self.feature_sizes

@@ -55,6 +55,7 @@ def new_groups(
     labels = graph.labels
     if params.unlabelled == "as_released" and source.unlabelled_as is not None:
         labels = np.where(labels < 0, source.unlabelled_as, labels)
+        labels[len(labels) - source.context :] = -1  # neighbours only
     present = set(np.unique(labels[labels >= 0]).tolist())
     if wanted is None:
         chosen = _all_new(graph, present, known)

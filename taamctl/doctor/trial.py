@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -198,8 +198,3 @@ def _probe(params: Params, num_features: int, classes: int) -> Method:
     train = params.section(TrainParams)
     info = StreamInfo(num_features, ((0, classes),))
     return method_class(PROBE)(own, info, train, 0, torch.device("cpu"))
-
-
-def comparable(changes: Sequence[str]) -> Iterator[str]:
-    """Yield the changes that can be tried: those that leave every node in its task and part."""
-    yield from (change for change in changes if change.startswith(KEYS))

@@ -176,9 +176,6 @@ def read(made: object, origin: str) -> Evaluation:
     return found
 
 
-SECTION = "<!-- fields: made by taamctl.evaluation.record.field_tables -->"
-
-
 def field_tables() -> str:
     """Return the fields of eval.json and metrics.json as Markdown tables, for docs/formats.md."""
     return "\n\n".join(

@@ -143,5 +143,7 @@ def _left_out(graph: NodeGraph, used: Array) -> Iterator[str]:
     if lacking:
         some = shown(", ".join(lacking))
         yield f"left out: {len(lacking):,} classes that no node has ({some})"
+    if graph.outside is not None:
+        yield f"left out: {len(graph.outside):,} edges to nodes of another graph"
     if graph.given.arrival is not None and not len(used):
         yield "left out: the tasks, as no node has a class"

@@ -22,7 +22,7 @@ def plan(whole: Whole) -> Plan:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
         raise TaamctlError(
-            "writing Parquet needs the package pyarrow, which is missing",
+            f"writing {whole.name} as Parquet needs the package pyarrow, which is missing",
             "pip install 'taamctl[parquet]', or export with --format csv",
         ) from error
     columns = node_tables(whole, "Parquet")

@@ -146,3 +146,21 @@ _MADE_BY = {
     ("scipy.sparse.csr", "csr_matrix"): PickledMatrix,
     ("scipy.sparse._csr", "csr_matrix"): PickledMatrix,
 }
+
+
+def _latin1(text: str, encoding: str) -> bytes:
+    if encoding != "latin1":
+        raise ValueError(f"bytes are spelled in {encoding}, expected latin1")
+    return text.encode("latin1")
+
+
+def _no_bytes() -> bytes:
+    """Return what old protocols spell as a call of `bytes`; with a number it would take memory."""
+    return b""
+
+
+BYTES = {  # how old protocols spell the bytes of an array
+    ("_codecs", "encode"): _latin1,
+    ("__builtin__", "bytes"): _no_bytes,
+    ("builtins", "bytes"): _no_bytes,
+}

@@ -21,7 +21,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
 from taamctl.graph import pickle_check
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy
-from taamctl.graph.pickled_arrays import plain, stand_in_for
+from taamctl.graph.pickled_arrays import BYTES, plain, stand_in_for
 from taamctl.graph.raw_values import default_class_names, reading
 
 if TYPE_CHECKING:
@@ -38,24 +38,6 @@ _CONTAINERS = {
 }
 
 
-def _latin1(text: str, encoding: str) -> bytes:
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"bytes are spelled in {encoding}, expected latin1")
-    return text.encode("latin1")
-
-
-def _no_bytes() -> bytes:
-    return b""
-
-
-# how old protocols spell the bytes of an array
-_BYTES = {
-    ("_codecs", "encode"): _latin1,
-    ("__builtin__", "bytes"): _no_bytes,
-    ("builtins", "bytes"): _no_bytes,
-}
-
-
 class _ArrayUnpickler(pickle.Unpickler):
     """Construct arrays, sparse matrices, lists and defaultdicts; refuse all else unseen."""
 
@@ -65,7 +47,8 @@ class _ArrayUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the object that `module.name` stands for, if it is on the list."""
-        found = _CONTAINERS.get((module, name)) or stand_in_for(module, name)
+        key = (module, name)
+        found = _CONTAINERS.get(key) or BYTES.get(key) or stand_in_for(module, name)
         if found is None:
             raise TaamctlError(
                 f"{self._where}: refused to construct {module}.{name}; "

@@ -27,13 +27,6 @@ def command(sources: Sequence[str], options: ImportOptions, further: Mapping[str
     return " ".join(words)
 
 
-def _as_csv(name: str) -> str:
-    """Return a name as a list with commas holds it: in quotes where it needs them."""
-    if not any(mark in name for mark in ',"\r\n'):
-        return name
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _words(name: str, value: object) -> Iterator[str]:
     option = f"--{name.replace('_', '-')}"
     if isinstance(value, tuple):

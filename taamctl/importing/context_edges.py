@@ -13,7 +13,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.outside import Outside
 from taamctl.core.types import Array
 from taamctl.datasets import _imported
-from taamctl.importing.edge_ends import Names, different
+from taamctl.importing.edge_ends import Names, different, rows_of
 from taamctl.importing.messages import some
 from taamctl.store import artefacts
 
@@ -61,8 +61,8 @@ def apart(
     Raises:
         TaamctlError: a node that stands in both graphs.
     """
-    own = {name: row for row, name in enumerate(names.text.tolist())}
-    _refuse_in_both(sorted(own.keys() & context.names), context, where)
+    own = names.text.tolist()
+    _refuse_in_both(sorted(set(own) & context.names), context, where)
     ends = [_End.of(end, own, context) for end in (source, target)]
     inside = ends[0].foreign & ends[1].foreign
     crossing = ends[0].foreign ^ ends[1].foreign
@@ -87,10 +87,12 @@ class _End:
     foreign: Array
 
     @staticmethod
-    def of(ends: Array, own: dict[str, int], context: Context) -> _End:
+    def of(ends: Array, own: list[str], context: Context) -> _End:
         codes, texts = different(ends)
-        rows = np.array([own.get(text, -1) for text in texts], np.int64)
-        foreign = np.array([text not in own and text in context.names for text in texts], bool)
+        row_of = rows_of(own, {text for text in texts if text not in context.names})
+        rows = np.array([row_of.get(text, -1) for text in texts], np.int64)
+        foreign = np.array([text in context.names for text in texts], bool)
+        rows[foreign] = -1
         return _End(np.array([*texts, None], object)[:-1][codes], rows[codes], foreign[codes])
 
 

@@ -85,7 +85,7 @@ def by_name(
     """
     coded = [different(ends) for ends in (source, target)]
     ends = {text for _, texts in coded for text in texts}
-    row_of = _rows_of(names.text.tolist(), ends)
+    row_of = rows_of(names.text.tolist(), ends)
     rows = [np.array([row_of.get(t, -1) for t in texts], np.int64)[codes] for codes, texts in coded]
     unknown = sorted(text for text in ends if text not in row_of)
     if not unknown:
@@ -129,7 +129,7 @@ def different(values: Array) -> tuple[Array, list[str]]:
     return codes, [spelled(v) for v in different.tolist()]
 
 
-def _rows_of(names: list[str], ends: set[str]) -> dict[str, int]:
+def rows_of(names: list[str], ends: set[str]) -> dict[str, int]:
     """Return end -> row for ends that are names; 007, 7.0 and 7 are one id where all ids are
     numbers, and still differ as such.
     """

@@ -49,7 +49,7 @@ def main(folder: str, function: str, path: str, libraries: str, memory: int, sec
         answer = {"fault": "there is no memory for what it says it holds"}
     except Exception as error:
         answer = {"fault": " ".join(str(error).split()) or type(error).__name__}
-    (into / ANSWER).write_text(json.dumps(answer, default=str), encoding="utf-8")
+    (into / ANSWER).write_text(json.dumps(answer, default=str), encoding="utf-8", newline="\n")
 
 
 def _import(library: str) -> None:

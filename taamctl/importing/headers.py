@@ -34,7 +34,7 @@ def of_content(path: TableSource, options: ImportOptions) -> tuple[ImportOptions
     """Return the options for a table without a header that is called .content, and what to say."""
     if not is_content(path) or options.header == "yes":
         return options, ()
-    last = f"column {len(peek(path, options.delimiter)) - 1}"
+    last = f"column {len(peek(path, options.delimiter, options.decimal)) - 1}"
     chosen = replace(options, id=options.id or "column 0", label=options.label or last)
     return chosen, (f"{path}: read without a header: id, features, and the class at the end",)
 
@@ -89,7 +89,7 @@ def of_edges(
     _require_two_cells(cells, path)
     if suffix_of(path) == CITES or _numbers_among(cells) == 2:
         return False
-    below = first_rows(path, options.delimiter)[1:]
+    below = first_rows(path, options.delimiter, options.decimal)[1:]
     if below and all(_numbers_among(row) == 2 for row in below):
         return not _numbers_among(cells)
     for told in (_told_by_nodes(cells, below, nodes), _stated(options.header, "header")):

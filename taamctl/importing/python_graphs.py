@@ -20,7 +20,12 @@ from taamctl.importing.messages import shown
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 
-CHOICES = {"ends": ("", "rows", "ids"), "nan": ("refuse", "zero"), "bad_edges": ("refuse", "drop")}
+CHOICES = {
+    "ends": ("", "rows", "ids"),
+    "nan": ("refuse", "zero"),
+    "bad_edges": ("refuse", "drop"),
+    "bad_rows": ("refuse", "drop"),
+}
 KNOWN = (
     "a Data of PyG, a DGLGraph, a graph of networkx, an AnnData, a dict of arrays, a SciPy matrix "
     "of edges with x=, or a DataFrame of nodes with one of edges"
@@ -61,7 +66,8 @@ def graph_of(
         tasks: class -> task that it arrives with.
         name: what the graph is called in messages.
         options: as `taamctl data import` has them, such as `label="kind"`, `ends="rows"`,
-            `features=["word_*"]`; a list where the option may be repeated.
+            `features=["word_*"]`; a list where the option may be repeated. A context of old
+            nodes is for files only.
 
     Raises:
         TaamctlError: no such object, an unknown option, or anything that the readers of files

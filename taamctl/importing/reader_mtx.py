@@ -186,7 +186,10 @@ def _refuse_other_rows(table: Table, path: Path, options: ImportOptions, n: int)
 
 
 def _of_columns(path: Path, options: ImportOptions, have_features: bool) -> RawGraph:
-    """Return what a node table of several columns says."""
+    """Return what a node table of several columns says: a row for each of the matrix, so that none
+    can be left out.
+    """
+    options = replace(options, bad_rows="refuse")
     table = node_table(path, options, features=not have_features)
     options = column_names.whole_names(options, list(table.columns))
     chosen = roles.roles(list(table.columns), options, table.where)

@@ -62,13 +62,14 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     ends = reader_tables.ends(
         source, target, str(files.edges), have_ids=True, bad=options.bad_edges
     )
+    said = f"{files.features}: features, by {key!r}"
     return replace(
         raw,
         source=ends[0],
         target=ends[1],
         features=x,
         edges_where=str(files.edges),
-        notes=(*raw.notes, *notes, *ends[2], f"{files.features}: features, by {key!r}"),
+        notes=(*raw.notes, *notes, *ends[2], *reader_tables.dropped(table), said),
         taken=replace(options, id=key, label=raw.taken.label if raw.taken else ""),
     )
 

@@ -85,14 +85,14 @@ def of_two(node_path: TableSource, edge_path: TableSource, options: ImportOption
         source, target, left = ends(source, target, str(edge_path), have_ids, options.bad_edges)
     except BadRows as error:
         raise edge_lines(error) from error
-    notes = (*said, *notes, *left, *_dropped(table))
+    notes = (*said, *notes, *left, *dropped(table))
     return replace(
         raw,
         source=source,
         target=target,
         edges_where=str(edge_path),
         taken=taken,
-        edge_lines=edge_lines,
+        edge_lines=None if left else edge_lines,  # edges are counted without those left out
         node_lines=node_lines,
         notes=(*raw.notes, *notes),
         by_row=by_row,
@@ -108,7 +108,7 @@ def _unpacked(paths: Sequence[TableSource]) -> Sequence[TableSource]:
     return table_folder.tables_in(first)
 
 
-def _dropped(table: Table) -> tuple[str, ...]:
+def dropped(table: Table) -> tuple[str, ...]:
     """Say how many rows were left out."""
     return (f"{table.where}: {table.dropped:,} empty rows left out",) * (table.dropped > 0)
 
@@ -241,7 +241,10 @@ def edge_table(path: TableSource, options: ImportOptions, nodes: Table | None = 
         TaamctlError: damaged, or no telling whether the first row is an edge.
     """
     return read_table(
-        path, options.delimiter, lambda cells: headers.of_edges(cells, path, options, nodes)
+        path,
+        options.delimiter,
+        lambda cells: headers.of_edges(cells, path, options, nodes),
+        decimal=options.decimal,
     )
 
 

@@ -5,6 +5,7 @@ state more rows than any machine holds.
 from __future__ import annotations
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.input_limits import free_memory
 
 CELL = 8  # bytes, at least, of a number or of a reference to a text
 
@@ -15,9 +16,7 @@ def require_room(rows: int, columns: int, where: str) -> None:
     Raises:
         TaamctlError: it does not.
     """
-    import psutil
-
-    need, free = rows * columns * CELL, int(psutil.virtual_memory().available)
+    need, free = rows * columns * CELL, free_memory()
     if need > free:
         raise TaamctlError(
             f"{where} states {rows:,} rows of {columns:,} columns: at least {need / 2**30:,.1f} "

@@ -201,14 +201,16 @@ def delimiter_in(source: TableSource, delimiter: str = "", decimal: str = "") ->
         return delimiter_of(stream.read(4096), delimiter, decimal)
 
 
-def first_rows(path: TableSource, delimiter: str = "", most: int = 100) -> list[list[str]]:
+def first_rows(
+    path: TableSource, delimiter: str = "", decimal: str = "", most: int = 100
+) -> list[list[str]]:
     """Return the cells of the first rows of a text table, without comments and blank lines."""
     with opened(Path(str(path))) as stream:
         first = stream.read(1 << 16)
     kept = first.decode("utf-8-sig", "replace").splitlines()
     kept = kept[len(kept) > 0 and kept[0].lower().startswith("sep=") :]  # for spreadsheets
     lines = [line for line in kept if line.strip() and not line.startswith(("#", "%"))]
-    delimiter = delimiter_of(first, delimiter)
+    delimiter = delimiter_of(first, delimiter, decimal)
     rows = csv.reader(lines[:most], delimiter=delimiter, skipinitialspace=delimiter == " ")
     return list(rows)
 

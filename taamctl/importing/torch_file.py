@@ -24,7 +24,7 @@ from taamctl.core.plain_values import Plain
 from taamctl.core.types import Array
 from taamctl.graph import pickle_check
 from taamctl.graph.npz_check import require_members
-from taamctl.graph.pickled_arrays import StandIn, stand_in_for
+from taamctl.graph.pickled_arrays import BYTES, StandIn, stand_in_for
 from taamctl.graph.raw_values import reading
 from taamctl.importing.tables import require_file
 
@@ -267,17 +267,6 @@ def _sparse(layout: Plain, parts: Plain) -> sp.coo_matrix | NoArray:
     return sp.coo_matrix((entries, tuple(indices)), shape=shape).tocsr()
 
 
-def _latin1(text: str, encoding: str) -> bytes:
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"bytes are spelled in {encoding}, expected latin1")
-    return text.encode("latin1")
-
-
-def _no_bytes() -> bytes:
-    """Return what old protocols spell as a call of `bytes`; with a number it would take memory."""
-    return b""
-
-
 def _same(value: Plain) -> Plain:
     return value
 
@@ -298,6 +287,5 @@ _OTHERS = {
     ("torch", "Size"): _size,
     ("torch", "device"): _device,
     ("collections", "OrderedDict"): collections.OrderedDict,
-    ("builtins", "bytes"): _no_bytes,
-    ("_codecs", "encode"): _latin1,  # how old protocols spell bytes of an array
+    **BYTES,
 }

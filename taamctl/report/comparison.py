@@ -14,7 +14,6 @@ from taamctl.report.report_rows import RunRow
 from taamctl.store import atomic_files
 
 Row = Mapping[str, Any]
-NATURAL = "natural"
 UNRANKED = "not ranked"
 TESTED = (
     "difference",

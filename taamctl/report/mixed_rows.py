@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from taamctl.report.lens_table import LensRow
+from taamctl.report.lens_table import OWN, LensRow
 from taamctl.report.report_rows import SeedsRow
 
 UNROUTED = {"none": "no task ID", "given": "tasks given"}
@@ -26,7 +26,8 @@ def _completed(row: SeedsRow, units: Sequence[LensRow]) -> SeedsRow:
     if not found or len({unit.settings for unit in found}) > 1:
         return row
     first = found[0]
-    by = UNROUTED.get(first.router, f"a task ID per {first.unit} by {first.router}")
+    router = first.router.removeprefix(OWN)
+    by = UNROUTED.get(first.router, f"a task ID per {first.unit} by {router}")
     return replace(row, aa_mixed=first.aa, aa_mixed_std=first.aa_std, mixed_by=by)
 
 

@@ -16,6 +16,7 @@ import taamctl
 from taamctl.cli.app import app
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
+from taamctl.core.outside import Outside
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.exporting.export_graph import FORMATS, export
@@ -169,3 +170,11 @@ def test_a_missing_library_is_named_before_anything_is_written(
     with pytest.raises(TaamctlError, match=package) as caught:
         export(graph(), kind)
     assert "pip install" in caught.value.hint and not list(folder.iterdir())
+
+
+def test_edges_to_another_graph_are_named_as_left_out(folder: Path) -> None:
+    outside = Outside(
+        np.array([0, 2]), np.array(["old 1", "old 2"], object), np.array([True, False])
+    )
+    made = export(graph(outside=outside), "npz", folder / "shop.npz")
+    assert any("2 edges to nodes of another graph" in note for note in made.notes), made

@@ -271,7 +271,9 @@ def test_doctor_reports_as_json_and_as_text(here: Path) -> None:
         ["kind 0", "kind 1"],
         ["kind 2", "kind 3"],
     ]
-    assert [c["stage"] for c in report["estimates"]] == ["split", "precompute", "train", "infer"]
+    priced = [(c["stage"], c["method"]) for c in report["estimates"]]
+    assert priced[:2] == [("split", ""), ("precompute", "")]
+    assert priced[2:5] == [(stage, "taam") for stage in ("train", "infer", "eval")]
     assert [f["level"] for f in report["findings"]][:2] == ["warning", "warning"]
     assert not Path("outputs").exists()
     text = invoke("data", "doctor", "shop", *drop).stdout

@@ -37,6 +37,14 @@ OWN = {
     "taamctl/audit/isolated.py": {"KeyboardInterrupt"},  # Ctrl-C, handed on by a child
     "taamctl/graph/dgl_adapter.py": {"ValueError"},  # caught by its reader: bytes are no graph
     "taamctl/graph/ogb_adapter.py": {"ValueError"},  # the same
+    "taamctl/graph/npz_check.py": {"ValueError"},  # the same
+    "taamctl/graph/pickle_check.py": {"ValueError"},  # the same
+    "taamctl/graph/pickled_arrays.py": {"ValueError"},  # the same
+    "taamctl/graph/planetoid.py": {"ValueError"},  # the same
+    "taamctl/graph/raw_values.py": {"ValueError"},  # the same
+    "taamctl/importing/h5ad_elements.py": {"ValueError"},  # the same
+    "taamctl/importing/torch_file.py": {"ValueError"},  # the same
+    "taamctl/store/artefacts.py": {"OSError", "TypeError", "ValueError"},  # caught beside it
     "taamctl/importing/cells.py": {"ValueError"},  # caught beside it: a cell is no number
     "taamctl/importing/table_head.py": {"ValueError"},  # caught by who reads tables
     "taamctl/importing/tables.py": {"ValueError"},  # the same

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import sys
 import tarfile
 from pathlib import Path
@@ -65,10 +66,11 @@ def test_the_fuzzer_sees_what_is_wrong(
     fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A parser that lets an exception through, one that ends its process, one that writes."""
+    outside = Path("/var/tmp") / f"{tmp_path.name}-{os.getpid()}"  # no folder for temporary files
     faults = (
         "raise IndexError('here')",
         "import os; os.abort()",
-        "open('/var/tmp/taamctl-outside', 'w')",
+        f"open({str(outside)!r}, 'w')",
         "raise TaamctlError(' ')",
     )
     for fault in faults:
@@ -85,7 +87,7 @@ def test_the_fuzzer_sees_what_is_wrong(
         monkeypatch.setattr(fuzz, "__file__", str(script))
         result = fuzz.fuzz("json", 3, seed=0, jobs=1)
         assert len(result.wrong) == result.inputs == 3, fault
-    assert not Path("/var/tmp/taamctl-outside").exists()
+    assert not outside.exists()
 
 
 @pytest.mark.parametrize(

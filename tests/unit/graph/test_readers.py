@@ -185,10 +185,17 @@ def test_malicious_pickle_is_refused_by_name(value: Any, name: str, protocol: in
         planetoid.load_pickle(io.BytesIO(pickle.dumps(value, protocol)), "ind.x")
 
 
+@pytest.mark.parametrize("protocol", [0, 1])
+def test_arrays_of_the_oldest_protocols_are_unpickled(protocol: int) -> None:
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    got = planetoid.load_pickle(io.BytesIO(pickle.dumps(value, protocol)), "f")
+    assert np.array_equal(got, value)
+
+
 @pytest.mark.parametrize(
     "value", [np.arange(3.0), sp.csr_matrix(np.eye(3)), collections.defaultdict(list, {0: [1]})]
 )
-@pytest.mark.parametrize("protocol", [4, 5])
+@pytest.mark.parametrize("protocol", [2, 4, 5])
 def test_arrays_and_lists_are_unpickled(value: Any, protocol: int) -> None:
     got = planetoid.load_pickle(io.BytesIO(pickle.dumps(value, protocol)), "f")
     assert type(got) is type(value)

@@ -143,3 +143,14 @@ def test_a_graph_all_of_whose_edges_lead_to_the_context(two: Path) -> None:
     assert made.adjacency.nnz == 0
     assert made.outside is not None
     assert made.outside.into.tolist() == [True, False]
+
+
+def test_own_nodes_may_be_spelled_as_other_numbers_are(tmp_path: Path) -> None:
+    write(tmp_path / "old.csv", ["9", "10", "11"], 0)
+    write_edges(tmp_path / "old_edges.csv", [("9", "10"), ("10", "11"), ("11", "9")])
+    brought_in(tmp_path, "old")
+    write(tmp_path / "new.csv", ["1", "2", "3"], 1)
+    write_edges(tmp_path / "new_edges.csv", [("1", "2"), ("2", "3"), ("01", "9"), ("3.0", "10")])
+    graph = brought_in(tmp_path, "new", "--context", str(tmp_path / "old.h5"), "--ends", "ids")
+    assert graph.outside is not None
+    assert sorted(zip(graph.outside.row, graph.outside.name, strict=True)) == [(0, "9"), (2, "10")]

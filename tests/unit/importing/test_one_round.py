@@ -262,3 +262,10 @@ def test_deleted_rows_are_named_and_can_be_dropped(tmp_path: Path, ids: bool) ->
     assert np.array_equal(made.features, whole.features)
     assert np.array_equal(made.labels, whole.labels)
     assert made.adjacency.indices.tolist() == whole.adjacency.indices.tolist()
+
+
+def test_edges_are_parted_as_the_decimals_say(tmp_path: Path) -> None:
+    nodes = "id;label;w\nn0;a;0,5\nn1;b;1,5\nn2;a;2,5\n"
+    edges = "n0;n1;0,5\nn1;n2;1,5\nn2;n0;2,5\n"
+    graph = read(tmp_path, nodes, edges, decimal=",", edge_header="no")
+    assert graph.adjacency.nnz == 3
