@@ -9,7 +9,7 @@ from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Outcome
 from taamctl.store.artefact_writer import Writer, create
-from taamctl.stream.task_split import Facts, make_split
+from taamctl.stream.task_split import facts_of, make_split
 
 
 def run(context: Context, dataset: str) -> Outcome:
@@ -23,7 +23,7 @@ def run(context: Context, dataset: str) -> Outcome:
         raw = source.load(context.data_root, own)
         for note in raw.notes:
             context.tell(f"split {dataset}: {note}")
-        split = make_split(raw, Facts(source.meta.directed, source.meta.unlabelled_as), params)
+        split = make_split(raw, facts_of(source.meta), params)
         hashes = {"graph_sha256": content_hash(raw), "features_sha256": feature_hash(raw.features)}
 
         def fill(writer: Writer) -> None:

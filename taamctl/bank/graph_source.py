@@ -33,6 +33,7 @@ class Source:
         before_names: it is a file from before names of features were kept.
         context: how many of its nodes, the last ones, are neighbours of the others only: nothing
             is learned of them.
+        reordered: its usual reader numbers the nodes anew on load.
     """
 
     graph: NodeGraph
@@ -41,6 +42,7 @@ class Source:
     feature_norm: str = "none"
     before_names: bool = False
     context: int = 0
+    reordered: bool = True
 
 
 def from_file(path: Path) -> Source:
@@ -64,7 +66,13 @@ def from_dataset(name: str, root: Path | None, own: object) -> Source:
     """
     source = data_set(name)
     meta = source.meta
-    return Source(source.load(root, own), meta.directed, meta.unlabelled_as, meta.feature_norm)
+    return Source(
+        source.load(root, own),
+        meta.directed,
+        meta.unlabelled_as,
+        meta.feature_norm,
+        reordered=meta.reordered,
+    )
 
 
 class Query(Protocol):

@@ -75,7 +75,7 @@ def new_groups(
     )
     stream, dropped = build_stream(labels, graph.class_names, whole, graph.given)
     notes = [f"class {d.name} is left out: {d.reason}" for d in dropped if d.label in chosen]
-    parts = _parts(graph, labels, stream.labels, whole)
+    parts = _parts(source, labels, stream.labels, whole)
     groups = []
     for task in stream.tasks:
         made = _group(graph, labels, stream.labels[task.low : task.high], parts)
@@ -141,9 +141,10 @@ def _refuse_small(graph: NodeGraph, labels: Array, chosen: Sequence[int], least:
 Parts = dict[int, tuple[Array, Array]]  # label -> its nodes to train on, and to calibrate on
 
 
-def _parts(graph: NodeGraph, labels: Array, classes: Sequence[int], params: SplitParams) -> Parts:
+def _parts(source: Source, labels: Array, classes: Sequence[int], params: SplitParams) -> Parts:
+    graph = source.graph
     order = np.arange(graph.num_nodes)
-    if params.node_order == "reader":
+    if params.node_order == "reader" and source.reordered:
         order = canonical.reader_order(graph.adjacency)
     how = rule(params, graph.given)
     parts = {label: _split(label, labels, order, params, graph, how) for label in classes}

@@ -52,6 +52,8 @@ class Meta:
             by the row sum).
         unlabelled_as: label that the usual reader gives to unlabelled nodes, or None where they are
             dropped.
+        reordered: the usual reader numbers the nodes anew on load, which decides what
+            `split.node_order` `reader` means.
         files: what `taamctl data fetch` downloads; empty for embedded and generated data.
         licence, citation, homepage: as the publisher states them.
         order: the documented node order, in one sentence.
@@ -70,6 +72,7 @@ class Meta:
     directed: bool = False
     feature_norm: str = "none"
     unlabelled_as: int | None = None
+    reordered: bool = True
     files: tuple[RawFile, ...] = ()
     params: type[object] | None = None
 

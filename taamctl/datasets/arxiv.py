@@ -34,6 +34,7 @@ META = Meta(
     citation="Hu, Fey, Zitnik, Dong, Ren, Liu, Catasta, Leskovec (2020). Open Graph Benchmark: "
     "Datasets for Machine Learning on Graphs. NeurIPS.",
     homepage="https://ogb.stanford.edu/docs/nodeprop/#ogbn-arxiv",
+    reordered=False,
     order="raw file order",
     files=(RawFile(FILE, f"http://snap.stanford.edu/ogb/data/nodeproppred/{FILE}"),),
 )

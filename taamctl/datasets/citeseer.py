@@ -37,6 +37,7 @@ META = Meta(
     "Salakhutdinov (2016). Revisiting Semi-Supervised Learning with Graph Embeddings. "
     "ICML.",
     homepage="https://github.com/kimiyoung/planetoid",
+    reordered=False,
     order="the rows of allx, then the test nodes by the ids in test.index, as all Planetoid "
     "readers do",
     feature_norm="row",

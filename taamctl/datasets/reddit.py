@@ -36,6 +36,7 @@ META = Meta(
     citation="Hamilton, Ying, Leskovec (2017). Inductive Representation Learning on Large Graphs. "
     "NIPS.",
     homepage="https://snap.stanford.edu/graphsage/",
+    reordered=False,
     order="raw file order",
     files=(RawFile("reddit.zip", "https://data.dgl.ai/dataset/reddit.zip"),),
 )

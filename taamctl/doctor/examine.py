@@ -29,7 +29,7 @@ from taamctl.planning.plan import lines as lines_of
 from taamctl.planning.rehearsal import MARGIN
 from taamctl.runtime.job import Context
 from taamctl.store import atomic_files
-from taamctl.stream.task_split import Facts, Split, make_split
+from taamctl.stream.task_split import Split, facts_of, make_split
 
 PACKAGE = "taamctl.datasets"
 LEVELS = (STOP, WARN, NOTE)  # the gravest first
@@ -74,7 +74,7 @@ def examine(context: Context, dataset: str, *, quick: bool = False, priced: bool
     estimates: list[Estimate] = []
     bench: Bench | None = None
     try:
-        split = make_split(graph, Facts(meta.directed, meta.unlabelled_as), params)
+        split = make_split(graph, facts_of(meta), params)
     except TaamctlError as error:
         findings = [Finding(STOP, error.message, error.hint)]
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taamctl.core.data_set import Meta
 from taamctl.core.plain_values import Plain
 from taamctl.core.plain_values import canonical as as_plain
 from taamctl.core.types import CSR, Array, NodeGraph, TaskStream
@@ -24,6 +25,12 @@ class Facts:
 
     directed: bool
     unlabelled_as: int | None
+    reordered: bool = True
+
+
+def facts_of(meta: Meta) -> Facts:
+    """Return what a data set states of its usual reader."""
+    return Facts(meta.directed, meta.unlabelled_as, meta.reordered)
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
         fate = f"taken as {raw.class_names[facts.unlabelled_as]}"
     stream, dropped = build_stream(labels, raw.class_names, params, raw.given)
     order = np.arange(raw.num_nodes)
-    if params.node_order == "reader":
+    if params.node_order == "reader" and facts.reordered:
         order = canonical.reader_order(raw.adjacency)
     orig_id, y, offset = group_nodes(labels, order, stream, params, raw.given)
     adjacency = message_edges(raw.adjacency, params.symmetrize, facts.directed)

@@ -5,12 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph
+from taamctl.graph import canonical
 from taamctl.graph.canonical import adjacency_from_edges, symmetrise, to_scipy
 from taamctl.params.split_params import SplitParams
 from taamctl.stream.induce import account, induce, induce_mixed
@@ -337,3 +339,34 @@ def test_mixed_edges_are_those_inside_a_part_whatever_the_task() -> None:
     assert (
         made & (np.repeat([0, 1], [13, 17])[:, None] != np.repeat([0, 1], [13, 17]))
     ).any()  # edges between tasks are kept
+
+
+def test_rows_stand_in_the_readers_order_where_the_reader_has_one() -> None:
+    rng = np.random.default_rng(0)
+    n = 60
+    a = sp.random(n, n, 0.1, random_state=rng, data_rvs=np.ones)
+    labels = np.arange(n) % 4
+    graph = NodeGraph(
+        "g",
+        canonical.from_scipy(((a + a.T) > 0).astype(np.float32), binary=True),
+        np.eye(n, dtype=np.float32),
+        labels,
+        tuple("abcd"),
+    )
+    order = canonical.reader_order(graph.adjacency)
+    place = np.argsort(order)
+    params = dataclasses.replace(PARAMS, node_order="reader")
+    split = make_split(graph, Facts(False, None), params)
+    for low, high in pairwise(split.offset):
+        rows = split.orig_id[low:high]
+        assert (np.diff(place[rows]) > 0).all()
+    assert not (np.diff(split.orig_id[: split.offset[1]]) > 0).all()
+    inside = canonical.to_scipy(split.edges).toarray()
+    group = np.repeat(np.arange(len(split.offset) - 1), np.diff(split.offset))
+    whole = canonical.to_scipy(graph.adjacency).toarray()[np.ix_(split.orig_id, split.orig_id)]
+    assert np.array_equal(inside > 0, (whole > 0) & (group[:, None] == group[None, :]))
+    for low, high in pairwise(split.edges.indptr):
+        assert (np.diff(split.edges.indices[low:high]) > 0).all()
+    kept = make_split(graph, Facts(False, None, reordered=False), params)
+    file = make_split(graph, Facts(False, None), PARAMS)
+    assert np.array_equal(kept.orig_id, file.orig_id)
