@@ -27,7 +27,8 @@ def opened(path: Path) -> Artefact:
     """
     record = provenance.recorded(path)
     while record is not None and path.is_file():
-        known = provenance.stamp_in(record, path) or {"sha256": ""}
+        stamp = provenance.stamp_in(record, path)
+        known = stamp if isinstance(stamp, dict) and "sha256" in stamp else {"sha256": ""}
         if provenance.artefact_digest(path, known) == known["sha256"]:
             break
         before, record = record, provenance.recorded(path)

@@ -131,6 +131,7 @@ def test_dvc_takes_what_the_command_line_has_made(folder: Folder) -> None:
 
 LOOP = {(stage, method) for stage in ("train", "infer") for method in ("taam", "finetune")}
 TAAM = {(stage, "taam") for stage in ("train", "infer")}
+INFER = {("infer", method) for method in ("taam", "finetune", "linear_probe")}
 # file below taamctl/, what is there, what comes in its place, what that reruns
 CODE: dict[str, tuple[str, str, str, Stale]] = {
     "a docstring": (
@@ -168,7 +169,7 @@ CODE: dict[str, tuple[str, str, str, Stale]] = {
         "propagation/powers.py",
         "        z = step(z)\n        yield z",
         "        z = step(step(z))\n        yield z",
-        {("precompute", "")},
+        {("precompute", ""), *INFER},  # infer propagates halves of the validation nodes itself
     ),
     "a text of the report": (
         "report/claims.py",
