@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,16 +77,24 @@ def columns_of(path: Path) -> dict[str, Array]:
         return {name: _column(path, name, table.column(name)) for name in table.column_names}
 
 
-def _pyarrow(path: Path) -> Plain:
-    try:
-        for module in ("parquet", "ipc", "feather"):
-            importlib.import_module(f"pyarrow.{module}")
-        return importlib.import_module("pyarrow")
-    except ImportError as error:
+def require_pyarrow(path: Path) -> None:
+    """Make sure that pyarrow is there, before a process is started that imports it.
+
+    Raises:
+        TaamctlError: it is not.
+    """
+    if importlib.util.find_spec("pyarrow") is None:
         raise TaamctlError(
             f"reading {path} needs the package pyarrow, which is missing",
             "pip install 'taamctl[parquet]', or save the table as CSV",
-        ) from error
+        )
+
+
+def _pyarrow(path: Path) -> Plain:
+    require_pyarrow(path)
+    for module in ("parquet", "ipc", "feather"):
+        importlib.import_module(f"pyarrow.{module}")
+    return importlib.import_module("pyarrow")
 
 
 def _table(path: Path, pyarrow: Plain) -> Plain:

@@ -20,7 +20,7 @@ from taamctl.importing.words import spelled
 
 CONTENT = ".content"  # id, features, class: as the tables of Planetoid's papers are kept
 CITES = ".cites"
-ENOUGH = 3  # rows of an edge list that say what the first one is not
+ENOUGH = 2  # rows of an edge list that say what the first one is not
 _NUMBERED = re.compile(r"column \d+")  # as columns without a name are called
 USUAL = (*ID, *LABEL, *TIME, *PART, *TASK)
 

@@ -92,10 +92,10 @@ def listed(values: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def one_listed(name: str) -> str:
-    """Return a name for an option that takes commas: in quotes, as CSV has it, where it holds
-    one.
+    """Return a name for an option that takes commas: in quotes, as CSV has it, where it needs
+    them.
     """
-    if not set(name) & set(',"') and name == name.strip():
+    if not set(name) & set(',"\r\n') and name == name.strip():
         return name
     return '"' + name.replace('"', '""') + '"'
 

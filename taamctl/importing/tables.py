@@ -170,6 +170,7 @@ def _typed(source: TableSource, rows: bool = True) -> Table | None:
         return None
     if not source.is_dir():
         require_file(source)
+    arrow_tables.require_pyarrow(source)
     about = [file.stat() for file in arrow_tables.files_of_table(source)]
     columns = _columns_of(source, tuple((each.st_size, each.st_mtime_ns) for each in about))
     table = Table(str(source), dict(columns))
