@@ -37,7 +37,7 @@ def test_all_faults_are_reported_in_one_message() -> None:
         "train.lr: 'fast' is no finite number",
         "train.devise: unknown key; did you mean device?",
         "split.seed: missing",
-        "'cosin' is not one of as_published, cosine, euclid; did you mean cosine?",
+        "'cosin' is not one of as_published, cosine, euclid, centred; did you mean cosine?",
         "methods.tamm: unknown key; did you mean taam?",
         "optimiser: unknown key",
     ):
