@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(
     *,
     name: DatasetName,
-    kind: Annotated[str, Option("--format", help="One of: graphml, csv, parquet, npz, pyg, dgl.")],
+    kind: Annotated[str, Option("--format", help="One of: graphml, csv, parquet, npz, pyg, dgl, h5ad.")],
     settings: RawSettings,
     out: Annotated[
         Path | None,

@@ -23,6 +23,7 @@ FORMATS = {
     "npz": ("writer_npz", "NumPy arrays"),
     "pyg": ("writer_pyg", "a dict of tensors, for PyTorch Geometric"),
     "dgl": ("writer_dgl", "what dgl.save_graphs writes"),
+    "h5ad": ("writer_h5ad", "AnnData: features in X, edges in obsp"),
 }
 READ_AS = {"csv": "table", "parquet": "table"}  # what the import calls it, where that differs
 DENSE = ("csv", "parquet", "graphml", "dgl")

@@ -115,7 +115,7 @@ def refused(graph: NodeGraph, kind: str) -> str:
     """Return what a format cannot hold of a graph; empty where it holds all of it."""
     if kind in TABLES and not graph.adjacency.nnz:
         return "has no edge"
-    of_text = kind in (*TABLES, "graphml")
+    of_text = kind in (*TABLES, "graphml", "h5ad")
     if of_text and any(not name or name != name.strip() for name in graph.feature_names):
         return "has blanks around its name"
     return ""
@@ -134,7 +134,7 @@ def same(found: NodeGraph, graph: NodeGraph, kind: str) -> None:
     bits, wanted = dense(found.features).view(np.uint32), dense(graph.features).view(np.uint32)
     assert np.array_equal(bits, wanted)
     assert isinstance(found.features, CSR) == (
-        isinstance(graph.features, CSR) and kind in ("npz", "pyg")
+        isinstance(graph.features, CSR) and kind in ("npz", "pyg", "h5ad")
     )
     used = np.unique(graph.labels[graph.labels >= 0])
     assert found.class_names == tuple(graph.class_names[c] for c in used)
@@ -142,7 +142,7 @@ def same(found: NodeGraph, graph: NodeGraph, kind: str) -> None:
         found.labels, np.where(graph.labels < 0, -1, np.searchsorted(used, graph.labels))
     )
     made = tuple(f"x{i}" for i in range(graph.num_features))
-    by_default = made if kind in (*TABLES, "graphml") else ()
+    by_default = made if kind in (*TABLES, "graphml", "h5ad") else ()
     assert found.feature_names == (graph.feature_names or by_default)
     same_given(found.given, graph.given, used, graph.num_nodes)
 
