@@ -154,6 +154,6 @@ def _as_labels(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]
         )
     except TaamctlError:
         found = ()
-    if found == names and labels.tolist() == list(range(len(names))):
-        return names, words
+    if all(names) and found == names and labels.tolist() == list(range(len(names))):
+        return names, words  # an empty name is how a node without a class looks
     return tuple(map(str, range(len(names)))), ()
