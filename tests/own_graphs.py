@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import importlib
 import io
 import json
 import logging
@@ -25,13 +26,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, NodeGraph
-from taamctl.importing import importers
+from taamctl.importing import guarded, importers
 from taamctl.importing.node_ids import spelled
 from taamctl.importing.options import ImportOptions
 
@@ -704,6 +706,14 @@ class Outcome:
     why: str = ""
 
 
+def unguarded(function: str, path: Path, hint: str = "", libraries: str = "") -> Any:
+    """Call what a guarded process would call, here: these files are sound, and a process of its own
+    for each takes a hundred times as long.
+    """
+    module, name = function.split(":")
+    return getattr(importlib.import_module(f"taamctl.importing.{module}"), name)(path)
+
+
 def tried(seed: int, kinds: list[str], folder: Path) -> Outcome:
     """Draw a graph and its files into a folder, and read them."""
     rng = np.random.default_rng([seed, 20])
@@ -712,7 +722,8 @@ def tried(seed: int, kinds: list[str], folder: Path) -> Outcome:
     drawn = KINDS[kind][1](rng, folder)
     try:
         options = ImportOptions(**drawn.options)
-        found = importers.read("drawn", drawn.paths, options, kind=drawn.format)
+        with mock.patch.object(guarded, "call", unguarded):
+            found = importers.read("drawn", drawn.paths, options, kind=drawn.format)
     except TaamctlError as error:
         return Outcome(seed, kind, "refused", shortened(error.message, folder))
     except Exception:
