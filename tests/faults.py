@@ -30,6 +30,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
+import typer
+
 sys.path.insert(0, str(Path(__file__).parent))
 import fault_world as worlds
 from fault_world import LOOKS, RUN, VERBS, Ended
@@ -319,8 +321,22 @@ def limited(fault: Fault, what: str) -> None:
     fault.mended(name)
 
 
+def _others_may_read() -> bool:
+    """Tell whether another user can read this checkout and the installation that runs it."""
+    places = [Path(sys.prefix), Path(typer.__file__).parent, Path(__file__).parent]
+    return all(
+        folder.stat().st_mode & 0o005 == 0o005 for place in places for folder in _up_from(place)
+    )
+
+
+def _up_from(place: Path) -> tuple[Path, ...]:
+    return (place.resolve(), *place.resolve().parents)
+
+
 def _without_writing(fault: Fault, name: str) -> None:
     """Root may write anywhere, so the command becomes another user first."""
+    if os.geteuid() == 0 and not _others_may_read():
+        return  # the other user could not even load the programme
     folders = [p for p in (fault.world, *fault.world.rglob("*")) if p.is_dir()]
     for folder in folders:
         folder.chmod(0o555)

