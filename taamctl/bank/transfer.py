@@ -24,7 +24,8 @@ def export(folder: Path, path: Path) -> None:
     Files that only earlier generations need stay behind.
 
     Raises:
-        TaamctlError: a file of the bank is missing or was changed.
+        TaamctlError: a file of the bank is missing or was changed, the manifest of an earlier
+            generation included.
     """
     now = store.current(folder)
     for file, digest in now.files.items():
@@ -38,6 +39,8 @@ def export(folder: Path, path: Path) -> None:
         for g in store.history(folder)
         if g <= now.generation
     ]
+    for copy in copies:
+        manifests.read(folder / copy)  # refuses one that is not as it was written
     with (
         atomic_files.atomic(path) as temporary,
         tarfile.open(temporary, "w", format=tarfile.USTAR_FORMAT) as archive,

@@ -158,3 +158,13 @@ def test_a_damaged_or_hostile_file_makes_no_bank(bank, files, tmp_path) -> None:
     with pytest.raises(TaamctlError, match="missing or was changed"):
         transfer.export(bank, tmp_path / "b.tar")
     assert json.loads((bank / "manifest.json").read_text())["generation"] == 2
+
+
+def test_a_bank_with_a_damaged_earlier_manifest_is_not_exported(bank, tmp_path) -> None:
+    earlier = sorted((bank / "manifests").glob("*.json"))[0]
+    content = bytearray(earlier.read_bytes())
+    content[:64] = bytes(64)
+    earlier.write_bytes(content)
+    with pytest.raises(TaamctlError, match=earlier.name):
+        transfer.export(bank, tmp_path / "out.tar")
+    assert not (tmp_path / "out.tar").exists()
