@@ -16,8 +16,9 @@ def column_of(values: Sequence[object]) -> Array:
     among numbers is NaN.
     """
     kinds = {type(value) for value in values}
-    if not kinds - {int, bool} and all(-EXACT <= v <= EXACT for v in values):  # type: ignore[operator]
-        return np.array(values, np.int64)
+    whole = [value for value in values if isinstance(value, int)]
+    if len(whole) == len(values) and all(-EXACT <= value <= EXACT for value in whole):
+        return np.array(whole, np.int64)
     if kinds - {int, bool, float, type(None)}:
         return _objects(values)
     if kinds & {int, bool}:  # as floats, large ids would collide
