@@ -261,8 +261,20 @@ def _seen(fault: Fault, name: str, what: str) -> None:
     ended = fault.run("verify")
     if name.endswith(".provenance.json"):  # of no result: an unreadable one is as good as none
         return
-    if ended.code == 0:
+    if ended.code == 0 and not _still_says_the_same(path, fault.suite.bytes_of(name)):
         fault.wrong(f"verify saw nothing of {what}")
+
+
+def _still_says_the_same(path: Path, before: bytes) -> bool:
+    """Tell whether damage took nothing but blanks from a manifest, whose digest is of its content:
+    the last line end, say.
+    """
+    if path.parent.name != "manifests":
+        return False
+    try:
+        return bool(json.loads(path.read_bytes()) == json.loads(before))
+    except ValueError:
+        return False
 
 
 def swapped(fault: Fault) -> None:
