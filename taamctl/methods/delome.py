@@ -16,6 +16,7 @@ from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import condense, loop
 from taamctl.models.backbones import HIDDEN
+from taamctl.models.net_input import NetInput
 from taamctl.propagation import group_graph
 
 
@@ -101,10 +102,14 @@ class Method(ReplayMethod):
         counts = torch.bincount(labels, minlength=self.seen)[: self.seen].float()
         shift = self.params.tau * (counts / counts.sum()).clamp(min=1e-12).log()
 
-        def group(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        def group(x: torch.Tensor | NetInput, y: torch.Tensor) -> torch.Tensor:
             return functional.cross_entropy(self.net.logits(x, self.seen) + shift, y)
 
+        current = NetInput.of(data.h)
+        replayed = [(NetInput.of(m["x"]), m["y"]) for m in old]
+
         def objective(rows: loop.Rows) -> torch.Tensor:
-            return sum((group(m["x"], m["y"]) for m in old), group(data.h[rows], data.y[rows]))
+            new = group(current[rows], data.y[rows])
+            return sum((group(x, y) for x, y in replayed), new)
 
         return objective, len(data.y)

@@ -21,6 +21,7 @@ from taamctl.learning.families.penalty import gradients
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import loop
+from taamctl.models.net_input import NetInput
 
 RIDGE = 1e-3
 
@@ -99,11 +100,12 @@ class Method(ReplayMethod):
         if len(self.memory) < 2:
             return None
         weights = self.net.parameters()
+        earlier = [(NetInput.of(kept["x"]), kept["y"]) for kept in self.memory[:-1]]
 
         def adjust() -> None:
             rows = []
-            for (_, high), kept in zip(self.info.bounds, self.memory[:-1], strict=False):
-                value = functional.cross_entropy(self.net.logits(kept["x"], high), kept["y"])
+            for (_, high), (x, y) in zip(self.info.bounds, earlier, strict=False):
+                value = functional.cross_entropy(self.net.logits(x, high), y)
                 rows.append(torch.cat([g.flatten() for g in gradients(value, weights)]))
             current = torch.cat([_gradient(p).flatten() for p in weights])
             projected = project(current, torch.stack(rows), self.params.margin)

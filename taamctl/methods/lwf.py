@@ -17,6 +17,7 @@ from taamctl.learning.families.sequential import SequentialMethod
 from taamctl.learning.kernels import loop
 from taamctl.models.backbones import HIDDEN, TrainableNet
 from taamctl.models.initialise import kaiming_normal
+from taamctl.models.net_input import NetInput
 
 
 @dataclass(frozen=True)
@@ -59,18 +60,19 @@ class Method(SequentialMethod):
         """Return cross-entropy plus distillation; before the first epoch the net still is the
         teacher.
         """
-        new = self.cross_entropy(data.h, data.y)
         old = data.task.low
         tau = self.params.temperature
         if not old:
-            return new, len(data.y)
+            return self.cross_entropy(data.h, data.y), len(data.y)
+        new = self.cross_entropy_of_logits(data.y)
+        inputs = NetInput.of(data.h)
         with torch.no_grad():
-            targets = torch.softmax(self.net.logits(data.h, old) / tau, dim=1)
+            targets = torch.softmax(self.net.logits(inputs, old) / tau, dim=1)
 
         def objective(rows: loop.Rows) -> torch.Tensor:
-            softened = self.net.logits(data.h[rows], old) / tau
-            distilled = functional.cross_entropy(softened, targets[rows])
-            return new(rows) + self.params.strength * distilled
+            logits = self.net.logits(inputs[rows], self.seen)
+            distilled = functional.cross_entropy(logits[:, :old] / tau, targets[rows])
+            return new(logits, rows) + self.params.strength * distilled
 
         return objective, len(data.y)
 

@@ -11,10 +11,11 @@ from torch.nn import functional
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData
 from taamctl.learning.contract.method import Facts, Stored
-from taamctl.learning.families.penalty import gradients, numbered, squares
+from taamctl.learning.families.penalty import gradients, numbered, pulled, squares
 from taamctl.learning.families.sequential import SequentialMethod, Tensors
 from taamctl.learning.kernels import loop
 from taamctl.models.backbones import TrainableNet
+from taamctl.models.net_input import NetInput
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,7 @@ class Method(SequentialMethod):
         anchors = [p.detach().clone() for p in weights]
 
         def objective(rows: loop.Rows) -> torch.Tensor:
-            value = new(rows)
-            for omega, p, anchor in zip(self._omega, weights, anchors, strict=True):
-                value = value + self.params.strength * (omega * (p - anchor) ** 2).sum()
-            return value
+            return new(rows) + self.params.strength * pulled(self._omega, weights, anchors)
 
         return objective, len(data.y)
 
@@ -72,7 +70,7 @@ class Method(SequentialMethod):
         self._nodes += n
 
     def _batch(self, h: torch.Tensor) -> list[torch.Tensor]:
-        output = (self.net.logits(h, self.seen) ** 2).mean()
+        output = (self.net.logits(NetInput.of(h), self.seen) ** 2).mean()
         return squares(gradients(output, self.net.parameters()))
 
     def _per_sample(self, h: torch.Tensor) -> list[torch.Tensor]:

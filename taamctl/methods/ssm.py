@@ -17,6 +17,7 @@ from taamctl.learning.contract.replay_buffer import per_class, pick_random
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import loop, loss
+from taamctl.models.net_input import NetInput
 from taamctl.propagation import group_graph
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Method(ReplayMethod):
         n = len(data.y)
         each = loss.node_weights(torch.cat([data.y, y]), self.info.num_classes, self.train.balance)
         weights = torch.cat([each[:n], each[n:][centre]])
-        h = torch.cat([data.h, x[centre]])
+        inputs = NetInput.of(torch.cat([data.h, x[centre]]))
         labels = torch.cat([data.y, y[centre]])
         replayed = torch.arange(len(labels), device=self.device) >= n
         calls = itertools.count()
@@ -144,7 +145,7 @@ class Method(ReplayMethod):
             if self.params.accumulate:
                 epoch = 1 + next(calls) // batches
                 own = torch.where(replayed[rows], own * epoch, own)
-            logits = self.net.logits(h[rows], self.seen)
+            logits = self.net.logits(inputs[rows], self.seen)
             return loss.weighted_cross_entropy(logits, labels[rows], own)
 
         return objective, len(labels)

@@ -14,6 +14,7 @@ from taamctl.core.types import TaskData
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.penalty import PenalisedMethod, gradients
 from taamctl.learning.kernels import loop
+from taamctl.models.net_input import NetInput
 from taamctl.propagation import group_graph
 
 
@@ -81,7 +82,7 @@ class Method(PenalisedMethod):
         """
         ends = group_graph.in_edges(data.extras)
         receiver, sender = (torch.from_numpy(a).to(self.device) for a in ends)
-        z = self.net.logits(data.h, self.info.num_classes)
+        z = self.net.logits(NetInput.of(data.h), self.info.num_classes)
         score = functional.leaky_relu((z[sender] * torch.tanh(z)[receiver]).sum(1), 0.2)
         n = len(data.y)
         lowest = torch.full((n,), float("-inf"), device=self.device)

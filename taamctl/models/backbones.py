@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from taamctl.core.seeding import torch_generator
 from taamctl.models.initialise import linear
+from taamctl.models.net_input import NetInput, times_weight
 
 HIDDEN = 256
 SLOPE = 0.2
@@ -65,7 +66,7 @@ class Net(Protocol):
     def parameters(self) -> list[torch.Tensor]:
         """Return the trainable tensors, always in the same order."""
 
-    def logits(self, h: torch.Tensor, seen: int) -> torch.Tensor:
+    def logits(self, h: torch.Tensor | NetInput, seen: int) -> torch.Tensor:
         """Return [N, seen] logits of the first `seen` classes."""
 
 
@@ -97,9 +98,9 @@ class TrainableNet:
         """Return the trainable tensors."""
         return [self.w1, self.w2]
 
-    def logits(self, h: torch.Tensor, seen: int) -> torch.Tensor:
+    def logits(self, h: torch.Tensor | NetInput, seen: int) -> torch.Tensor:
         """Return [N, seen] logits of the first `seen` classes."""
-        return functional.linear(functional.relu(functional.linear(h, self.w1)), self.w2[:seen])
+        return functional.linear(functional.relu(times_weight(h, self.w1)), self.w2[:seen])
 
 
 @dataclass
@@ -122,8 +123,9 @@ class Mlp:
         """Return the trainable tensors."""
         return self.layers
 
-    def logits(self, h: torch.Tensor, seen: int) -> torch.Tensor:
+    def logits(self, h: torch.Tensor | NetInput, seen: int) -> torch.Tensor:
         """Return [N, seen] logits of the first `seen` classes."""
-        for layer in self.layers[:-1]:
-            h = functional.relu(functional.linear(h, layer))
-        return functional.linear(h, self.layers[-1][:seen])
+        hidden = times_weight(h, self.layers[0])
+        for layer in self.layers[1:-1]:
+            hidden = functional.linear(functional.relu(hidden), layer)
+        return functional.linear(functional.relu(hidden), self.layers[-1][:seen])

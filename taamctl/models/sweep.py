@@ -22,13 +22,12 @@ from torch.nn import functional
 from taamctl.core import subnormals
 from taamctl.models.backbones import SLOPE
 from taamctl.models.layer import Gradients, Products, Rows, Terms, dense_rows, sparse_rows
+from taamctl.models.net_input import SPARSE
 
 # Rows of a block on a CPU, and numbers: it stays in the cache, and a product over it is fast.
 LEAST = 256
 MOST = 1024
 ELEMENTS = 1 << 18
-# Share of entries that are not zero under which sparse products win on a CPU, by tests/benchmarks.
-SPARSE = 0.25
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 

@@ -18,6 +18,7 @@ from taamctl.learning.contract.replay_buffer import per_class, proportionally
 from taamctl.learning.families.replay import ReplayMethod
 from taamctl.learning.families.sequential import Tensors
 from taamctl.learning.kernels import condense, loop
+from taamctl.models.net_input import NetInput
 from taamctl.propagation import group_graph
 
 
@@ -98,9 +99,10 @@ class CondensedMethod(ReplayMethod):
     def objective(self, data: TaskData) -> tuple[loop.Loss, int]:
         """Return the plain cross-entropy over the memory."""
         x, y = self.replayed()
+        inputs = NetInput.of(x)
 
         def objective(rows: loop.Rows) -> torch.Tensor:
-            return functional.cross_entropy(self.net.logits(x[rows], self.seen), y[rows])
+            return functional.cross_entropy(self.net.logits(inputs[rows], self.seen), y[rows])
 
         return objective, len(y)
 

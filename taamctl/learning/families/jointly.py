@@ -16,6 +16,7 @@ from taamctl.core.types import Array, QueryGraph, TaskData
 from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
 from taamctl.learning.kernels import loop
 from taamctl.models.backbones import TrainableNet
+from taamctl.models.net_input import NetInput
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class JointMethod(Method):
         last = tasks[-1].task
         self._seen = last.high
         self._net = self._draw(last.index)
-        h = torch.cat([t.h for t in tasks]).to(self.device)
+        inputs = NetInput.of(torch.cat([t.h for t in tasks]).to(self.device))
         y = torch.cat([t.y for t in tasks]).to(self.device)
         sizes = torch.tensor([len(t.y) for t in tasks])
         owner = torch.repeat_interleave(torch.arange(len(tasks)), sizes).to(self.device)
@@ -68,7 +69,7 @@ class JointMethod(Method):
         blocked = self._blocked()
 
         def objective(rows: loop.Rows) -> torch.Tensor:
-            logits = self._net.logits(h[rows], self._seen)
+            logits = self._net.logits(inputs[rows], self._seen)
             if self.own_range:
                 logits = logits.masked_fill(blocked[owner[rows], : self._seen], float("-inf"))
             each = functional.cross_entropy(logits, y[rows], reduction="none")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch.autograd.function import FunctionCtx
 
 from taamctl.core.types import Array
 from taamctl.learning.contract.method import Stored, below
@@ -35,9 +36,13 @@ class Accumulator:
     def __call__(self, weights: Sequence[torch.Tensor]) -> torch.Tensor:
         """Return the penalty without its constant."""
         penalty = torch.zeros((), device=weights[0].device)
-        for a, b, w in zip(self.a, self.b, weights, strict=True):
-            penalty = penalty + (a * w * w - 2 * b * w).sum()
-        return penalty
+        with torch.no_grad():
+            parts = []
+            for a, b, w in zip(self.a, self.b, weights, strict=True):
+                pull = a * w
+                value = _dot(pull, w) - 2 * _dot(b, w)
+                parts.append((value, pull.sub_(b).mul_(2)))
+        return sum((_known(w, *part) for w, part in zip(weights, parts, strict=True)), penalty)
 
     def tensors(self) -> Tensors:
         """Return the sums, to be kept."""
@@ -70,6 +75,51 @@ class PenalisedMethod(SequentialMethod):
     def stored(self, class_sizes: Array) -> Stored:
         """Return the two sums, which the papers do not count."""
         return Stored(uncounted=2 * self.net_words, net=self.net_words)
+
+
+def pulled(
+    importances: Sequence[torch.Tensor],
+    weights: Sequence[torch.Tensor],
+    anchors: Sequence[torch.Tensor],
+) -> torch.Tensor:
+    """Return sum_p F_p (theta_p - theta*_p)^2, differentiable in the weights once."""
+    penalty = torch.zeros((), device=weights[0].device)
+    for f, w, anchor in zip(importances, weights, anchors, strict=True):
+        with torch.no_grad():
+            away = w - anchor
+            pull = f * away
+            value = _dot(pull, away)
+        penalty = penalty + _known(w, value, pull.mul_(2))
+    return penalty
+
+
+def _dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return torch.dot(a.flatten(), b.flatten())
+
+
+def _known(weight: torch.Tensor, value: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+    """Return `value` as a function of `weight` whose gradient was computed beside it: a penalty
+    goes over the weights as few times as can be.
+    """
+    known: torch.Tensor = _Known.apply(weight, value, gradient)  # type: ignore[no-untyped-call]
+    return known
+
+
+class _Context(FunctionCtx):
+    gradient: torch.Tensor
+
+
+class _Known(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: _Context, weight: torch.Tensor, value: torch.Tensor, gradient: torch.Tensor
+    ) -> torch.Tensor:
+        ctx.gradient = gradient
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: _Context, upstream: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        return ctx.gradient * upstream, None, None
 
 
 def numbered(name: str, tensors: Sequence[torch.Tensor]) -> Tensors:

@@ -14,6 +14,7 @@ from taamctl.core.types import Array, QueryGraph, TaskData
 from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
 from taamctl.learning.kernels import loop, loss
 from taamctl.models.backbones import Net, TrainableNet
+from taamctl.models.net_input import NetInput
 
 Tensors = dict[str, torch.Tensor]
 
@@ -65,13 +66,16 @@ class SequentialMethod(Method):
         """Return the class-balanced cross-entropy over the classes seen, weights counted once
         over all rows of `y`.
         """
+        of_logits = self.cross_entropy_of_logits(y)
+        inputs = NetInput.of(h)
+        return lambda rows: of_logits(self.net.logits(inputs[rows], self.seen), rows)
+
+    def cross_entropy_of_logits(
+        self, y: torch.Tensor
+    ) -> Callable[[torch.Tensor, loop.Rows], torch.Tensor]:
+        """Return the same loss as a function of the logits of a batch, [B, seen]."""
         weights = loss.node_weights(y, self.info.num_classes, self.train.balance)
-
-        def objective(rows: loop.Rows) -> torch.Tensor:
-            logits = self.net.logits(h[rows], self.seen)
-            return loss.weighted_cross_entropy(logits, y[rows], weights[rows])
-
-        return objective
+        return lambda logits, rows: loss.weighted_cross_entropy(logits, y[rows], weights[rows])
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Train on the current task."""

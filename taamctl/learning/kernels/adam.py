@@ -59,4 +59,6 @@ class Adam:
                 weight_decay=self.weight_decay,
                 eps=EPS,
                 maximize=False,
+                # One pass over weights and moments; on a GPU it wants the step counts there too.
+                fused=all(p.device.type == "cpu" for _, p in moved),
             )
