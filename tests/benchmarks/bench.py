@@ -4,6 +4,7 @@
 
 propagation, condensing, prompting: kernels, 1.00 = the fastest (or the bare product). training: one
 step at the shapes of a task of Photo, Computer and Citeseer, 1.00 = the dense products with W1.
+steps: one step of every method that trains a net, 1.00 = that step as its equations read.
 crossover: sparse over dense step by density of H. reading: the artefact store against bare bytes.
 subnormals: numbers below 1e-38, kept over flushed. scaling: fitted exponents. whole: processes from
 raw data to metrics (needs the data sets; says which are not there); products: the same at the size
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import kernels
+import net_steps
 import reading
 import scaling
 import subnormals
@@ -52,6 +54,10 @@ BENCHMARKS: dict[str, Callable[[], Result]] = {
     "prompting": lambda: ratios(kernels.prompting()),
     **{
         f"training {name}": (lambda n=name: ratios(training.steps(n), "products"))
+        for name in training.SHAPES
+    },
+    **{
+        f"steps {name}": (lambda n=name: ratios(net_steps.steps(n), "plain"))
         for name in training.SHAPES
     },
     "crossover": lambda: {
