@@ -28,6 +28,8 @@ from taamctl.models.net_input import SPARSE
 LEAST = 256
 MOST = 1024
 ELEMENTS = 1 << 18
+# Numbers of a block on a GPU, 1 GiB: launches cost time there, but memory ends as well.
+ELEMENTS_ON_GPU = 1 << 28
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
@@ -61,14 +63,17 @@ class Targets:
 
 
 def split_rows(n: int, width: int, device: torch.device) -> tuple[tuple[int, int], ...]:
-    """Return the rows of every block: near-equal and even in number on a CPU, one block on a GPU,
-    where launches cost more than memory.
+    """Return the rows of every block: near-equal and even in number on a CPU, as few on a GPU as
+    its memory allows.
 
     Args:
         width: numbers that a row brings into the cache.
     """
-    most = min(MOST, max(LEAST, ELEMENTS // max(1, width)))
-    count = 1 if device.type == "cuda" else 2 * max(1, math.ceil(n / (2 * most)))
+    if device.type == "cuda":
+        count = max(1, math.ceil(n * width / ELEMENTS_ON_GPU))
+    else:
+        most = min(MOST, max(LEAST, ELEMENTS // max(1, width)))
+        count = 2 * max(1, math.ceil(n / (2 * most)))
     edges = [n * i // count for i in range(count + 1)]
     return tuple((a, b) for a, b in pairwise(edges) if b > a)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from taamctl.core.csr import torch_csr
 from taamctl.core.types import Array
 from taamctl.propagation.backends import rounded_step
 from taamctl.propagation.powers import power, powers
+from taamctl.propagation.stored_entries import BothWays
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -74,37 +74,11 @@ class Propagation:
 
     def __init__(self, s: csr_matrix, hops: int, device: torch.device) -> None:
         self.hops = hops
-        self._s = _tensor(s).to(device)
-        self._t = _tensor(s.T.tocsr()).to(device)
+        self._s = BothWays.of(s, device)
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """Return S^hops Z for [N, B] float32."""
-        return power(self._step, z, self.hops)
-
-    def _step(self, z: torch.Tensor) -> torch.Tensor:
-        product: torch.Tensor = _Product.apply(z, self._s, self._t)  # type: ignore[no-untyped-call]
-        return product
-
-
-class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: torch.autograd.function.FunctionCtx, z: torch.Tensor, s: torch.Tensor, t: torch.Tensor
-    ) -> torch.Tensor:
-        ctx.transposed = t  # type: ignore[attr-defined]
-        return s @ z
-
-    @staticmethod
-    def backward(
-        ctx: torch.autograd.function.FunctionCtx, *gradients: torch.Tensor
-    ) -> tuple[torch.Tensor, None, None]:
-        return ctx.transposed @ gradients[0].contiguous(), None, None  # type: ignore[attr-defined]
-
-
-def _tensor(matrix: csr_matrix) -> torch.Tensor:
-    return torch_csr(
-        matrix.indptr, matrix.indices, matrix.data.astype(np.float32), matrix.shape, np.int64
-    )
+        return power(self._s.times, z, self.hops)
 
 
 def in_edges(extras: Extras) -> tuple[Array, Array]:

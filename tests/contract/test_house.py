@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "stream": {"core", "graph", "params"},
     "propagation": {"core", "graph"},
     "features": {"core", "graph", "params", "propagation"},
-    "models": {"core"},
+    "models": {"core", "propagation"},
     "learning": {"core", "models", "params", "propagation"},
     "methods": {"core", "learning", "models", "params", "propagation"},
     "evaluation": {"core", "params"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
 from taamctl.core.errors import TaamctlError
@@ -30,6 +32,10 @@ def pin(device: torch.device, threads: int) -> None:
     torch.set_num_threads(threads)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = False
+        # Sums in one order. cuBLAS reads the variable when it is first used; where an operation has
+        # no such variant, torch warns and goes on.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True, warn_only=True)
 
 
 def name(device: torch.device) -> str:

@@ -14,6 +14,7 @@ from taamctl.core import registry
 from taamctl.core.progress import SILENT
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
 from taamctl.learning.contract import replay_buffer
+from taamctl.learning.families import penalty
 from taamctl.learning.families.penalty import Accumulator
 from taamctl.learning.kernels import condense, grace
 from taamctl.learning.kernels.loop import ALL
@@ -592,3 +593,34 @@ def test_tpp_first_task_has_no_prompt_and_keeps_the_pretrained_backbone() -> Non
     assert np.array_equal(fresh._backbone.w1.numpy(), first["backbone/w1"])
     query = QueryGraph(task(0).h, task(0).deg, task(0).extras)
     assert fresh.logits(query, 0).shape == (N, 2)
+
+
+def test_a_penalty_and_its_gradient_are_those_of_its_equation() -> None:
+    g = torch.Generator().manual_seed(0)
+    weights = [torch.randn(s, generator=g).requires_grad_() for s in ((4, 3), (2, 4))]
+    tasks = [
+        (
+            [torch.rand(w.shape, generator=g) for w in weights],
+            [torch.randn_like(w) for w in weights],
+        )
+        for _ in range(3)
+    ]
+    pull = penalty.Accumulator(weights)
+    for importances, anchors in tasks:
+        pull.add(importances, anchors)
+    wanted = sum(
+        (f * (w - a) ** 2).sum()
+        for importances, anchors in tasks
+        for f, w, a in zip(importances, weights, anchors, strict=True)
+    )
+    constant = sum(
+        (f * a**2).sum() for fs, anchors in tasks for f, a in zip(fs, anchors, strict=True)
+    )
+    assert torch.allclose(pull(weights) + constant, wanted, rtol=1e-5)
+    ours = torch.autograd.grad(3 * pull(weights), weights)
+    theirs = torch.autograd.grad(3 * wanted, weights)
+    (importances, anchors), *_ = tasks
+    one = [(f * (w - a) ** 2).sum() for f, w, a in zip(importances, weights, anchors, strict=True)]
+    assert torch.allclose(penalty.pulled(importances, weights, anchors), sum(one))
+    for a, b in zip(ours, theirs, strict=True):
+        assert torch.allclose(a, b, rtol=1e-4, atol=1e-5)

@@ -9,6 +9,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from taamctl.core import registry
@@ -17,6 +18,7 @@ from taamctl.learning.contract import device as devices
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
 from taamctl.params.train_params import TrainParams
+from taamctl.propagation import group_graph
 
 DEVICES = [
     torch.device("cpu"),
@@ -42,20 +44,25 @@ SHORT = {
 
 
 def _tasks() -> list[TaskData]:
-    """Return two tasks of nodes without edges, so that H = X."""
+    """Return two tasks, each over a graph of three random edges a node, with H = S^2 X."""
     rng = torch.Generator().manual_seed(0)
+    edges = np.random.default_rng(0)
     y = torch.arange(60) % 2
     made = []
     for k in range(2):
-        h = torch.rand(60, 24, generator=rng) + torch.eye(24)[2 * k + y]
+        x = torch.rand(60, 24, generator=rng) + torch.eye(24)[2 * k + y]
+        linked = np.eye(60) + (edges.random((60, 60)) < 0.05)
+        graph = sp.csr_matrix(((linked + linked.T) > 0).astype(np.float32))
+        h = group_graph.propagate_rows(graph, x, 2)
+        degree = torch.from_numpy(np.diff(graph.indptr).astype(np.float32))
         extras = {
             "x_indptr": np.arange(0, 60 * 24 + 1, 24),
             "x_indices": np.tile(np.arange(24, dtype=np.int32), 60),
-            "x_data": h.numpy().ravel(),
-            "indptr": np.arange(61),
-            "indices": np.arange(60, dtype=np.int32),
+            "x_data": x.numpy().ravel(),
+            "indptr": graph.indptr.astype(np.int64),
+            "indices": graph.indices,
         }
-        made.append(TaskData(Task(k, 2 * k, 2 * k + 2), h, y + 2 * k, torch.ones(60), extras))
+        made.append(TaskData(Task(k, 2 * k, 2 * k + 2), h, y + 2 * k, degree, extras))
     return made
 
 

@@ -221,4 +221,9 @@ def test_blocks_cover_all_rows_once() -> None:
             assert [a for a, _ in bounds] == [0, *[b for _, b in bounds]][: len(bounds)]
             assert (bounds[-1][1] if bounds else 0) == n
     assert len(sweep.split_rows(5000, 745, CPU)) % 2 == 0
-    assert sweep.split_rows(5000, 745, torch.device("cuda")) == ((0, 5000),)
+    gpu = torch.device("cuda")
+    assert sweep.split_rows(5000, 745, gpu) == ((0, 5000),)
+    large = sweep.split_rows(1_000_000, 745, gpu)
+    assert [a for a, _ in large[1:]] == [b for _, b in large[:-1]]
+    assert large[-1][1] == 1_000_000
+    assert max(b - a for a, b in large) * 745 <= sweep.ELEMENTS_ON_GPU
