@@ -46,11 +46,11 @@ class Inputs:
     """Everything of a part that training does not change.
 
     Attributes:
-        blocks: the nodes, in order. bounds: their rows (low, high). w1: [256, F].
+        blocks: the nodes. at: [R] int64 each, which nodes a block holds. w1: [256, F].
     """
 
     blocks: tuple[Rows, ...]
-    bounds: tuple[tuple[int, int], ...]
+    at: tuple[torch.Tensor, ...]
     w1: torch.Tensor
 
 
@@ -119,7 +119,7 @@ def prepare(
     sparse: bool = True,
     normalise: bool = True,
 ) -> Inputs:
-    """Compute what training does not change: LN(h), or the stored entries of H where they are few.
+    """Compute what training does not change: LN(h), or the stored entries of nodes that have few.
 
     Args:
         h: [N, F]. base: W1 h [N, 256], or zeros where h' has no residual. w1: [256, F] frozen.
@@ -130,20 +130,42 @@ def prepare(
             not depend on the others' zeros.
         normalise: scale LN(h), not h.
     """
-    if sparse and h.device.type == "cpu" and torch.count_nonzero(h).item() < SPARSE * h.numel():
-        make: Callable[[torch.Tensor, torch.Tensor, torch.Tensor, bool], Rows] = sparse_rows
-        width = 0
-        w = w1.T.contiguous()
-    else:
-        make = dense_rows
-        width = h.shape[1]
-        w = w1.to(low or h.dtype)
+    few, many = _by_entries(h, split=sparse and h.device.type == "cpu")
+    turned = w1.T.contiguous()
+    dense = w1.to(low or h.dtype)
 
-    def block(rows: tuple[int, int]) -> Rows:
-        return make(h[slice(*rows)], base[slice(*rows)], w, normalise)
+    def sparse_block(rows: torch.Tensor) -> Rows:
+        return sparse_rows(h[rows], base[rows], turned, normalise)
 
-    bounds = split_rows(len(h), width, h.device)
-    return Inputs(tuple(spread(block, bounds)), bounds, w1)
+    def dense_block(rows: torch.Tensor) -> Rows:
+        return dense_rows(h[rows], base[rows], dense, normalise)
+
+    sparse_at = _cut(few, 0)
+    dense_at = _cut(many, h.shape[1])
+    blocks = [*spread(sparse_block, sparse_at), *spread(dense_block, dense_at)]
+    return Inputs(tuple(blocks), (*sparse_at, *dense_at), w1)
+
+
+def _by_entries(h: torch.Tensor, *, split: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the nodes with few stored entries and those with many, each in their order; all in one
+    of the two where the other would be too few to pay for blocks of its own, and among those with
+    many where they are not to be told apart.
+    """
+    if not split:
+        every = torch.arange(len(h), device=h.device)
+        return every[:0], every
+    stored = torch.count_nonzero(h, dim=1)
+    has_few = stored < SPARSE * h.shape[1]
+    least = min(LEAST, len(h) // 4)
+    if int(has_few.sum()) < least:
+        has_few = torch.zeros_like(has_few)
+    elif int((~has_few).sum()) < least and int(stored.sum()) < SPARSE * h.numel():
+        has_few = torch.ones_like(has_few)
+    return has_few.nonzero().flatten(), (~has_few).nonzero().flatten()
+
+
+def _cut(rows: torch.Tensor, width: int) -> list[torch.Tensor]:
+    return [rows[a:b] for a, b in split_rows(len(rows), width, rows.device)]
 
 
 def weighted_loss(
@@ -181,7 +203,10 @@ def logits(
         active = functional.leaky_relu(_hidden(rows, step)[0], SLOPE)
         return functional.linear(active, weight, bias)
 
-    return torch.cat([weight.new_zeros(0, len(weight)), *spread(block, inputs.blocks)])
+    made = torch.cat([weight.new_zeros(0, len(weight)), *spread(block, inputs.blocks)])
+    if not inputs.at:
+        return made
+    return torch.empty_like(made).index_copy_(0, torch.cat(inputs.at), made)
 
 
 def _products(terms: Sequence[torch.Tensor], w1: torch.Tensor) -> Products | None:
@@ -217,7 +242,7 @@ class _Sweep(torch.autograd.Function):
 
         def block(index: int) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], Gradients | None]:
             with torch.no_grad():  # of this thread
-                part = slice(*inputs.bounds[index])
+                part = inputs.at[index]
                 rows = inputs.blocks[index]
                 z, a = _hidden(rows, step)
                 loss, upstream, of_head = _tail(

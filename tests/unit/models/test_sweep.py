@@ -227,3 +227,25 @@ def test_blocks_cover_all_rows_once() -> None:
     assert [a for a, _ in large[1:]] == [b for _, b in large[:-1]]
     assert large[-1][1] == 1_000_000
     assert max(b - a for a, b in large) * 745 <= sweep.ELEMENTS_ON_GPU
+
+
+def test_nodes_with_few_and_with_many_entries_go_through_products_of_their_own(
+    support: ModuleType,
+) -> None:
+    p = _problem(1.0)
+    few = torch.arange(N) % 3 != 1
+    p["h"][few] *= torch.rand(p["h"][few].shape, generator=torch_generator(0, "few")) < 0.1
+    loss, gradients, inputs = _swept(p, _modulator(False))
+    kinds = {type(block) for block in inputs.blocks}
+    assert kinds == {SparseRows, DenseRows}
+    for block, at in zip(inputs.blocks, inputs.at, strict=True):
+        assert bool(few[at].all() if isinstance(block, SparseRows) else (~few[at]).all())
+    assert torch.equal(torch.cat(inputs.at).sort().values, torch.arange(N))
+    wanted, plain = _plain(support, p, _modulator(False))
+    assert torch.allclose(loss, wanted)
+    assert all(torch.allclose(g, plain[n], rtol=1e-8, atol=1e-11) for n, g in gradients.items())  # type: ignore[arg-type]
+    terms = modulators.terms(_modulator(False))
+    made = sweep.logits(inputs, terms, p["weight"], p["bias"], map)
+    base = sweep.base_of(p["h"], p["w1"], map)
+    dense = sweep.prepare(p["h"], base, p["w1"], map, sparse=False)
+    assert torch.allclose(made, sweep.logits(dense, terms, p["weight"], p["bias"], map))
