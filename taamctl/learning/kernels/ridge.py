@@ -16,11 +16,10 @@ from dataclasses import dataclass
 import torch
 
 from taamctl.core.seeding import torch_generator
+from taamctl.learning.kernels.ridge_search import Regression, solved
 from taamctl.params.train_params import RidgeParams
 
 Hops = Mapping[int, torch.Tensor]
-# Ridges that generalised cross-validation chooses from.
-GRID = 10.0 ** torch.linspace(-2, 1, 13, dtype=torch.float64)
 ROWS = 8192  # profiles that are in memory at once
 
 
@@ -94,47 +93,54 @@ def collect(hops: Hops, y: torch.Tensor, classes: int, lift: Lift, params: Ridge
     width = params.profile_width(next(iter(hops.values())).shape[1])
     gram = torch.zeros(width, width, dtype=torch.float64)
     cross = torch.zeros(classes, width, dtype=torch.float64)
-    for low in range(0, len(y), ROWS):
-        block = {j: x[low : low + ROWS] for j, x in hops.items()}
-        for view in wanted:
-            phi = lift.profile(block, view)
-            weighted = phi * weights[low : low + ROWS, None]
-            gram += (weighted.T @ phi).double().cpu()
-            cross.index_add_(0, y[low : low + ROWS].cpu(), weighted.double().cpu())
+    rows = max(1, ROWS // len(wanted))
+    for low in range(0, len(y), rows):
+        block = {j: x[low : low + rows] for j, x in hops.items()}
+        phi = torch.cat([lift.profile(block, view) for view in wanted])
+        weighted = phi * weights[low : low + rows].repeat(len(wanted))[:, None]
+        _add_product(gram, weighted, phi)
+        at = y[low : low + rows].repeat(len(wanted)).cpu()
+        cross.index_add_(0, at, weighted.double().cpu())
     gram = (gram + gram.T) / 2  # a float32 product is symmetric to rounding only
     return Sums(gram / len(wanted), cross.T / len(wanted), len(y))
+
+
+def _add_product(gram: torch.Tensor, weighted: torch.Tensor, phi: torch.Tensor) -> None:
+    """Add weighted^T phi to the Gram matrix, of the features that occur in these rows."""
+    used = (phi != 0).any(0)
+    if bool(used.all()):
+        gram += (weighted.T @ phi).cpu()
+        return
+    at = used.nonzero()[:, 0]
+    product = (weighted[:, at].T @ phi[:, at]).double().cpu()
+    at = at.cpu()
+    gram.index_put_((at[:, None], at), product, accumulate=True)
 
 
 def solve(sums: Sums, params: RidgeParams) -> tuple[torch.Tensor, float]:
     """Return W = (G + r D)^-1 Q as [P, C] float32, and the ridge r.
 
     D is diagonal: the mean square of every feature to the power `exponent`, scaled to the mean of
-    G's diagonal. Generalised cross-validation needs the sums only: GCV(r) = RSS(r) / (1 - df(r) /
-    N)^2, with RSS = C - 2 tr(W^T Q) + tr(W^T G W) because the weighted targets have C unit masses,
-    and df = tr(G (G + r D)^-1). Source: Golub, Heath, Wahba (1979).
+    G's diagonal. The ridge is chosen by generalised cross-validation, from the sums only, where
+    `ridge` is None.
     """
-    diagonal = sums.gram.diagonal().clamp(min=1e-12)
+    own = sums.gram.diagonal()
+    diagonal = own.clamp(min=1e-12)
     penalty = diagonal**params.exponent
-    root = (penalty * (diagonal.mean() / penalty.mean())).rsqrt()
-    values, vectors = torch.linalg.eigh(root[:, None] * sums.gram * root)
-    values = values.clamp(min=0)
-    turned = vectors.T @ (root[:, None] * sums.cross)
-    ridge = params.ridge
-    if ridge is None:
-        ridge = _by_cross_validation(values, turned, sums.nodes)
-    weights = root[:, None] * (vectors @ (turned / (values + ridge)[:, None]))
-    return weights.float().contiguous(), ridge
-
-
-def _by_cross_validation(values: torch.Tensor, turned: torch.Tensor, nodes: int) -> float:
-    squares = (turned**2).sum(1)
-    shrunk = values[None] + GRID[:, None]
-    residual = (
-        turned.shape[1] - 2 * (squares / shrunk).sum(1) + (values * squares / shrunk**2).sum(1)
+    used = own > 0  # the weights of a feature that no node had are 0
+    root = (penalty * (diagonal.mean() / penalty.mean())).rsqrt()[used, None]
+    regression = Regression(
+        root * _square_part(sums.gram, used) * root.T, root * sums.cross[used], sums.nodes
     )
-    freedom = 1 - (values / shrunk).sum(1) / nodes
-    scores = torch.where(freedom > 0, residual.clamp(min=0) / freedom**2, torch.inf)
-    return float(GRID[int(scores.argmin())])
+    found, ridge = solved(regression, params.ridge)
+    weights = torch.zeros(sums.cross.shape)
+    weights[used] = (root * found).float()
+    return weights, ridge
+
+
+def _square_part(gram: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
+    """Return the rows and columns of the features that are used."""
+    return gram if bool(used.all()) else gram[used][:, used]
 
 
 def memory_words(
@@ -170,18 +176,15 @@ def unsqueeze(factors: torch.Tensor, diagonal: torch.Tensor) -> torch.Tensor:
 
 def pack(gram: torch.Tensor) -> torch.Tensor:
     """Return the upper half of a symmetric matrix, row by row, [P (P + 1) / 2]."""
-    rows, columns = torch.triu_indices(*gram.shape)
-    half: torch.Tensor = gram[rows, columns]
-    return half
+    return torch.cat([row[i:] for i, row in enumerate(gram)])
 
 
 def unpack(packed: torch.Tensor, width: int) -> torch.Tensor:
     """Return the symmetric matrix whose upper half `pack` returned."""
-    rows, columns = torch.triu_indices(width, width)
-    gram = torch.empty(width, width, dtype=packed.dtype)
-    gram[rows, columns] = packed
-    gram[columns, rows] = packed
-    return gram
+    upper = torch.zeros(width, width, dtype=packed.dtype)
+    for i, values in enumerate(packed.split(list(range(width, 0, -1)))):
+        upper[i, i:] = values
+    return upper + upper.triu(1).T
 
 
 def _unit(x: torch.Tensor) -> torch.Tensor:

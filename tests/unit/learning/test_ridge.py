@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from taamctl.core.errors import TaamctlError
-from taamctl.learning.kernels import ridge
+from taamctl.learning.kernels import ridge, ridge_search
 from taamctl.params.train_params import RidgeParams
 
 PARAMS = RidgeParams(
@@ -98,11 +98,11 @@ def test_cross_validation_from_the_sums_equals_that_of_the_rows() -> None:
     row = np.sqrt(1 / np.bincount(y.numpy()))[y.numpy()][:, None]
     a, b = phi * row, np.eye(CLASSES)[y.numpy()] * row
     scores = []
-    for r in ridge.GRID.tolist():
+    for r in ridge_search.GRID.tolist():
         hat = a @ np.linalg.solve(a.T @ a + r * np.square(a).sum(0).mean() * np.eye(F), a.T)
         scores.append(np.square(b - hat @ b).sum() / (1 - np.trace(hat) / len(y)) ** 2)
     _, chosen = ridge.solve(sums, replace(PARAMS, ridge=None))
-    assert chosen == ridge.GRID[int(np.argmin(scores))]
+    assert chosen == ridge_search.GRID[int(np.argmin(scores))]
     assert 0 < int(np.argmin(scores)) < len(scores) - 1  # noise asks for a ridge inside the grid
 
 
