@@ -219,18 +219,16 @@ def test_cells_tables_and_latex() -> None:
 def test_a_printed_af_that_the_legacy_one_meets_is_explained_by_it() -> None:
     row = next(r for r in published.rows("main") if r.row == "Finetuning")
     assert (
-        printed_numbers._record(row, "photo", "af", 94.7, 0.5, legacy=(37.9, 0.5))["verdict"]
+        printed_numbers.record_of(row, "photo", "af", 94.7, 0.5, legacy=(37.9, 0.5))["verdict"]
         == "explained"
     )
     assert (
-        printed_numbers._record(row, "photo", "af", 94.7, 0.5, legacy=(60.0, 0.5))["verdict"]
+        printed_numbers.record_of(row, "photo", "af", 94.7, 0.5, legacy=(60.0, 0.5))["verdict"]
         == "not reproduced"
     )
     assert (
-        printed_numbers._record(row, "photo", "af", 38.4, 0.5, legacy=(60.0, 0.5))["verdict"]
+        printed_numbers.record_of(row, "photo", "af", 38.4, 0.5, legacy=(60.0, 0.5))["verdict"]
         == "reproduced"
     )
-    assert printed_numbers._record(row, "photo", "af", None, 0.0)["verdict"] == "not defined"
-    assert (
-        printed_numbers._record(row, "photo", "af", None, 0.0, missing=True)["verdict"] == "no data"
-    )
+    assert printed_numbers.record_of(row, "photo", "af", None, 0.0)["verdict"] == "not defined"
+    assert printed_numbers.record_of(row, "photo", "af", missing=True)["verdict"] == "no data"
