@@ -42,7 +42,7 @@ GOLDEN = ROOT / "tests" / "golden" / "results"
 THREE = ("citeseer", "photo", "computer")
 SEEDS = (1, 2, 3)
 LARGE = "debian"  # with the first seed alone
-MEASURED = ("main", "ablation", "readings", "taskid", "sweeps")
+MEASURED = ("main", "ablation", "readings", "tried", "taskid", "sweeps")
 PLAIN = ("params", "theory", "datasets")
 DIGITS = 6  # of a fraction: ten times finer than what any text shows
 Run = tuple[str, str, tuple[str, ...], int]  # data set, method, changed parameters, seed
@@ -91,11 +91,12 @@ STEPS = (  # what is read most comes first
     Step("lens", "lens"),
     Step("ablation", "ablation"),
     Step("readings", "readings"),
+    Step("large-readings", "readings", True),
+    Step("large-lens", "lens", True),
+    Step("tried", "tried"),
     Step("taskid", "taskid"),
     *(Step(name, name) for name in PLAIN),
     Step("memory", "memory"),
-    Step("large-readings", "readings", True),
-    Step("large-lens", "lens", True),
     Step("sweeps", "sweeps"),
 )
 
@@ -265,7 +266,8 @@ def wanted(asked: Asked) -> list[Run]:
     seeds = dict.fromkeys(asked.datasets, asked.seeds)
     seeds.setdefault(asked.large, asked.seeds[:1])
     for dataset in seeds:
-        rows = [(row.method, row.sets) for name in MEASURED for row in published.rows(name)]
+        measured = [row for name in MEASURED for row in published.rows(name)]
+        rows = [(row.method, row.sets) for row in measured if row.concerns(dataset)]
         rows += [(row.method, ()) for row in published.lens_rows()]
         for method, sets in rows:
             found |= {(dataset, method, sets, seed): None for seed in seeds[dataset]}

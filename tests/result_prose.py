@@ -110,7 +110,7 @@ class Known:
     @cached_property
     def rows(self) -> list[PublishedRow]:
         """Every row of every table of runs."""
-        tables = ("main", "ablation", "readings", "taskid", "sweeps")
+        tables = ("main", "ablation", "readings", "tried", "taskid", "sweeps")
         return [row for table in tables for row in published.rows(table)]
 
     @cached_property

@@ -27,7 +27,9 @@ from taamctl.report.report_tables import markdown_rows
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden" / "results"
 FILES = ("runs.json", "lens.json", "plain.json")
-REGION = re.compile(r"(<!-- results: ([\w-]+) -->\n)(.*?)(<!-- /results -->)", re.DOTALL)
+REGION = re.compile(
+    r"(^<!-- results: ([\w-]+) -->\n)(.*?)(^<!-- /results -->$)", re.DOTALL | re.MULTILINE
+)
 LARGE = "debian"
 NOT_THERE = "–"
 MARKS = {"explained": "°", "not reproduced": "*"}
@@ -142,13 +144,13 @@ def against_paper(table: str) -> Callable[[Results], list[str]]:
         columns = ["row"]
         for dataset in results.datasets:
             columns += [title(dataset), "paper"]
-        lines = [
-            [row.row, *(cell for d in results.datasets for cell in _pair(results, row, d))]
-            for row in published.rows(table)
-        ]
-        for line, row in zip(lines, published.rows(table), strict=True):
-            line += _averages(results, row)
-        return [*markdown_rows([*columns, "mean", "paper"], lines), "", LEGEND]
+        averaged = table in printed_numbers.AVERAGED
+        columns += ["mean", "paper"] * averaged
+        lines = []
+        for row in published.rows(table):
+            line = [row.row, *(cell for d in results.datasets for cell in _pair(results, row, d))]
+            lines.append([*line, *(_averages(results, row) * averaged)])
+        return [*markdown_rows(columns, lines), "", LEGEND]
 
     return made
 
@@ -285,6 +287,7 @@ TABLES: dict[str, Callable[[Results], list[str]]] = {
     "readings": readings,
     "main": against_paper("main"),
     "ablation": against_paper("ablation"),
+    "tried": against_paper("tried"),
     "seconds": seconds,
     "lens": lens,
     "memory": memory,

@@ -23,8 +23,8 @@ LEFT = ("row", "dataset", "what")  # columns of words
 Target = Annotated[
     str,
     Argument(
-        help="main, lens, ablation, readings, params (cost), taskid, sweeps, theory, datasets, or "
-        "all.",
+        help="main, lens, ablation, readings, tried, params (cost), taskid, sweeps, theory, "
+        "datasets, or all.",
         show_default=False,
     ),
 ]

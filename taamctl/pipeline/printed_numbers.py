@@ -42,12 +42,14 @@ METRICS = {
     "main": ("aa", "af"),
     "ablation": ("aa", "af"),
     "readings": ("aa", "af"),
+    "tried": ("aa", "af"),
     "taskid": ("id",),
     "sweeps": ("aa",),
     "params": ("cost",),
 }
 MEASURED = {"aa": "aa", "af": "af", "id": "task_id_accuracy", "legacy_af": "legacy_af"}
 NOTHING = (None, 0.0)
+NEAR = ("reproduced", "close")
 AVERAGED = {"main": ("aa",), "ablation": ("aa",)}  # the paper prints means of these over data sets
 NOT_OF_A_MEAN = (
     "paper",
@@ -159,7 +161,8 @@ def measured_table(
     there = [dataset for dataset in run.datasets if is_there(base, dataset)]
     for dataset in there:
         walk.features(base, dataset)
-    planned = [(row, d, s) for d in there for row in published.rows(target) for s in run.seeds]
+    rows = published.rows(target)
+    planned = [(r, d, s) for d in there for r in rows if r.concerns(d) for s in run.seeds]
     countdown = Countdown(base.tell, len(planned))
     for row, dataset, seed in planned:
         countdown.begin(f"{row.row}, {dataset}, seed {seed}")
@@ -190,8 +193,13 @@ def _records(
     unchanged: dict[str, float] = {}  # AA of a data set's first row, which a sweep varies
     absent = [dataset for dataset in wanted if dataset not in there]
     for row in published.rows(target):
-        measured = [_row_records(row, d, seeds, outputs) for d in there]
-        missing = [record_of(row, d, m, missing=True) for d in absent for m in METRICS[target]]
+        measured = [_row_records(row, d, seeds, outputs) for d in there if row.concerns(d)]
+        missing = [
+            record_of(row, d, m, missing=True)
+            for d in absent
+            if row.concerns(d)
+            for m in METRICS[target]
+        ]
         own = [*itertools.chain(*measured), *missing]
         if target == "sweeps":
             _against_first(own, unchanged)
@@ -304,7 +312,7 @@ def record_of(
     """
     printed = row.cells.get((dataset, metric))
     entry = row.explanation(dataset, metric)
-    if entry is None and published.verdict(printed, *legacy, runs, metric, None) == "reproduced":
+    if entry is None and published.verdict(printed, *legacy, runs, metric, None) in NEAR:
         entry = LEGACY  # the printed AF is that of the final model in place of every stage's
     verdict = "no data"
     if not missing:

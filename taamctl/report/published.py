@@ -14,10 +14,11 @@ from typing import Any
 
 from taamctl.core.errors import TaamctlError
 
-TARGETS = ("main", "ablation", "readings", "params", "taskid", "sweeps")
+TARGETS = ("main", "ablation", "readings", "params", "taskid", "sweeps", "tried")
 PLAIN = ("theory", "datasets", "lens")  # tables without verdicts
 ALL = (  # in the order in which all are made: what is asked for most comes first
-    *("main", "lens", "ablation", "readings", "taskid", "params", "theory", "datasets", "sweeps"),
+    *("main", "lens", "ablation", "readings", "tried", "taskid", "params", "theory", "datasets"),
+    "sweeps",
 )
 HERE = Path(__file__).parent
 ERRORS = 3.0  # standard errors of the difference within which two means count as the same
@@ -52,6 +53,7 @@ class PublishedRow:
         cells: (data set, metric) -> the printed number; metrics are `aa`, `af`, `cost`, `id`.
         explain: metric or `metric.dataset` -> number of an entry of the register.
         tried: the same, for cells that nothing explains: the entry says what was tried in vain.
+        only: the data sets that have this row; empty: all.
     """
 
     table: str
@@ -61,6 +63,11 @@ class PublishedRow:
     cells: dict[tuple[str, str], Printed] = field(default_factory=dict)
     explain: dict[str, int] = field(default_factory=dict)
     tried: dict[str, int] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+
+    def concerns(self, dataset: str) -> bool:
+        """Tell whether a data set has this row."""
+        return not self.only or dataset in self.only
 
     def explanation(self, dataset: str, metric: str) -> int | None:
         """Return the register's number for a cell, the more specific one first."""
@@ -145,6 +152,7 @@ def rows(target: str) -> list[PublishedRow]:
                 cells,
                 {str(k): int(v) for k, v in entry.get("explain", {}).items()},
                 {str(k): int(v) for k, v in entry.get("tried", {}).items()},
+                tuple(entry.get("only", ())),
             )
         )
     return out

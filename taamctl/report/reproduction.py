@@ -126,7 +126,7 @@ def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> 
     if any(r.get("legacy_af") is not None for r in records):
         lines.append(
             "legacy: AF as the released test pass computes it, with the final model in place of "
-            "every stage's."
+            "every stage's; an AF that differs is explained by it where it is reproduced or close."
         )
     lines += facts
     absent = sorted({r["dataset"] for r in records if r["verdict"] == "no data"})

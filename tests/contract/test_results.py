@@ -43,7 +43,9 @@ def test_every_mark_in_the_pages_names_a_table_and_is_closed(tables: ModuleType)
     for page in tables.pages():
         text = page.read_text(encoding="utf-8")
         regions = [match[2] for match in tables.REGION.finditer(text)]
-        assert len(regions) == text.count("<!-- results:") == text.count("<!-- /results -->"), page
+        begun = re.findall("^<!-- results:", text, re.MULTILINE)
+        ended = re.findall("^<!-- /results -->", text, re.MULTILINE)
+        assert len(regions) == len(begun) == len(ended), page
         found += regions
     assert set(found) <= set(tables.TABLES)
     assert {"main", "lens", "readings"} <= set(found)

@@ -56,7 +56,7 @@ def results(tables: ModuleType) -> Any:
     draw = random.Random(3)
     runs = []
     seen = set()
-    for table in ("main", "ablation", "readings", "taskid", "sweeps"):
+    for table in ("main", "ablation", "readings", "tried", "taskid", "sweeps"):
         for row in published.rows(table):
             for dataset in SETS:
                 if (dataset, row.method, row.sets) in seen:

@@ -27,8 +27,10 @@ def test_every_row_names_a_method_of_ours_parameters_that_exist_and_entries_that
     for row in published.rows(target):
         registry.require("taamctl.methods", row.method)
         read(PACKAGED, row.sets)  # refuses a parameter that is not there
-        assert all(n in published.register() for n in row.explain.values())
-        assert {k.partition(".")[0] for k in row.explain} <= set(printed_numbers.METRICS[target])
+        named = {**row.explain, **row.tried}
+        assert all(n in published.register() for n in named.values())
+        assert set(row.only) <= set(published.datasets())
+        assert {k.partition(".")[0] for k in named} <= set(printed_numbers.METRICS[target])
         assert {d for d, _ in row.cells} <= set(published.datasets())
         names.add(row.row)
         printed_numbers.layout_of(Path("outputs"), row.sets)
