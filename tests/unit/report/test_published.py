@@ -234,3 +234,18 @@ def test_a_printed_af_that_the_legacy_one_meets_is_explained_by_it() -> None:
     )
     assert printed_numbers.record_of(row, "photo", "af", None, 0.0)["verdict"] == "not defined"
     assert printed_numbers.record_of(row, "photo", "af", missing=True)["verdict"] == "no data"
+
+
+def test_a_cell_that_stays_apart_says_what_was_tried() -> None:
+    row = next(r for r in published.rows("main") if r.row == "TWP")
+    apart = printed_numbers.record_of(row, "citeseer", "aa", 20.0, 0.1)
+    assert apart["verdict"] == "not reproduced"
+    assert str(apart["explanation"]).startswith("[52] Tried for TWP")
+    assert reproduction.cells(apart)[-1] == "not reproduced [52]"
+    there = printed_numbers.record_of(row, "citeseer", "aa", 36.5, 0.1)
+    assert (there["verdict"], there["explanation"]) == ("reproduced", "")
+    only = {r.row: r.only for r in published.rows("tried")}
+    assert only["Joint, 1,000 epochs"] == ("computer",)
+    joint = next(r for r in published.rows("tried") if r.only)
+    assert joint.concerns("computer")
+    assert not joint.concerns("photo")
