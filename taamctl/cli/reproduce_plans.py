@@ -30,7 +30,7 @@ class Plan:
         Args:
             datasets: those named; None: none was.
         """
-        from taamctl.pipeline import lens_lines, plain_tables, printed_numbers
+        from taamctl.pipeline import cost_cells, lens_lines, plain_tables, printed_numbers
 
         plain = {
             "theory": plain_tables.theory,
@@ -40,7 +40,7 @@ class Plan:
         if self.target in plain:
             return plain[self.target](self.base)
         if self.target == "params":
-            return printed_numbers.cost_table(self.base, datasets)
+            return cost_cells.table(self.base, datasets)
         return printed_numbers.measured_table(self.target, self.base, self.contexts)
 
 

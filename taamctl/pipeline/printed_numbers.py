@@ -11,18 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import canonical
-from taamctl.core.types import StreamInfo
-from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params.eval_params import EvalParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.sections import Params
 from taamctl.params.split_params import SplitParams
-from taamctl.params.train_params import TrainParams
 from taamctl.pipeline import walk
 from taamctl.pipeline.at_hand import is_there
 from taamctl.pipeline.countdown import Countdown
@@ -347,46 +341,3 @@ def record_of(
     if printed is not None and value is not None:
         record["difference"] = value - printed.value
     return record
-
-
-def cost_table(context: Context, datasets: Sequence[str] | None = None) -> Table:
-    """Return the cost table: what each method's own `stored` counts, from F and class sizes alone.
-
-    Args:
-        datasets: None for all whose class sizes are on file.
-    """
-    if datasets is None:
-        datasets = published.datasets()
-    records = []
-    for row in published.rows("params"):
-        for dataset in datasets:
-            cost = _cost(context.params, row.method, dataset)
-            records.append(record_of(row, dataset, "cost", cost, 0.0, missing=cost is None))
-    facts = [
-        "Counted by each method itself from the number of features and the class sizes (60 % "
-        "of a class is trained on)."
-    ]
-    return Table("params", records, reproduction.conditions("params", records, facts))
-
-
-def _cost(params: Params, method: str, dataset: str) -> float | None:
-    """Return millions of words as the paper counts them; None where class sizes are not on file."""
-    import torch
-
-    from taamctl.evaluation import cost
-
-    known = published.sizes(dataset)
-    if known is None:
-        return None
-    features, classes = known
-    bounds = tuple((c, c + 2) for c in range(0, len(classes) - 1, 2))
-    train = np.maximum(1, (np.array(classes) * (1 - 0.4)).astype(int))[: bounds[-1][1]]
-    learner = method_class(method)(
-        params.plugin("methods", method, registry.method_params(method)),
-        StreamInfo(features, bounds),
-        params.section(TrainParams),
-        0,
-        torch.device("cpu"),
-    )
-    stored = learner.stored(train)
-    return float(cost.paper(stored.parameters, stored.rows, features) / 1e6)
