@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -40,3 +42,16 @@ def support() -> ModuleType:
         sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
     return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def script() -> Callable[[str], ModuleType]:
+    """Return what imports a script of this folder by its name; scripts import each other so."""
+
+    def load(name: str) -> ModuleType:
+        folder = str(Path(__file__).parent)
+        if folder not in sys.path:
+            sys.path.append(folder)
+        return importlib.import_module(name)
+
+    return load

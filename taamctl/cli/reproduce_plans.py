@@ -30,15 +30,17 @@ class Plan:
         Args:
             datasets: those named; None: none was.
         """
-        from taamctl.pipeline import plain_tables, printed_numbers
+        from taamctl.pipeline import cost_cells, lens_lines, plain_tables, printed_numbers
 
-        if self.target == "theory":
-            return plain_tables.theory(self.base)
-        if self.target == "datasets":
-            return plain_tables.statistics(self.base)
-
+        plain = {
+            "theory": plain_tables.theory,
+            "datasets": plain_tables.statistics,
+            "lens": lens_lines.table,
+        }
+        if self.target in plain:
+            return plain[self.target](self.base)
         if self.target == "params":
-            return printed_numbers.cost_table(self.base, datasets)
+            return cost_cells.table(self.base, datasets)
         return printed_numbers.measured_table(self.target, self.base, self.contexts)
 
 
@@ -66,6 +68,9 @@ def plan_of(
             tell=teller(writing.quiet),
         )
 
+    if target == "lens":
+        shown = dict.fromkeys(row.method for row in published.lens_rows())
+        return Plan(target, context_of(list(shown)), {})
     if target in published.PLAIN:
         return Plan(target, context_of(["taam"]), {})
     rows = published.rows(target)

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
 SEEDLESS = ("params", "theory", "datasets")
-LEFT = ("dataset", "what")  # columns of words
+LEFT = ("row", "dataset", "what")  # columns of words
 Target = Annotated[
     str,
     Argument(
-        help="main, ablation, readings, params (cost), taskid, sweeps, theory, datasets, or all.",
+        help="main, lens, ablation, readings, tried, params (cost), taskid, sweeps, theory, "
+        "datasets, or all.",
         show_default=False,
     ),
 ]
@@ -51,7 +52,7 @@ def command(
 
     targets: tuple[str, ...] = (target,)
     if target == "all":
-        targets = (*published.TARGETS, *published.PLAIN)
+        targets = published.ALL
     wanted = tuple(dict.fromkeys(datasets or published.datasets()))
     # What can be refused is refused before any work.
     planned = [reproduce_plans.plan_of(name, wanted, seeds, settings, writing) for name in targets]

@@ -12,9 +12,10 @@ from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.core.units import MIB
-from taamctl.doctor import advice, graph_advice, graph_stats, task_ids, tried_advice
+from taamctl.doctor import advice, graph_advice, graph_stats, id_bound, task_ids, tried_advice
 from taamctl.doctor.advice import Estimate, StreamFacts
 from taamctl.doctor.graph_stats import GraphFacts
+from taamctl.doctor.id_bound import IdBound
 from taamctl.doctor.task_ids import Routed
 from taamctl.doctor.trial import Bench
 from taamctl.params.eval_params import EvalParams
@@ -40,11 +41,13 @@ Origin = TypedDict("Origin", {"dataset": str, "from": str})
 class Report(Origin, GraphFacts):
     """All that `taamctl data doctor` reports; JSON-ready with `default=dataclasses.asdict`.
 
-    Stream and routing are None where a run comes to none; `room` are bytes of memory and disk.
+    Stream, routing and bound (on the share of wrong task IDs) are None where a run comes to none;
+    `room` are bytes of memory and disk.
     """
 
     stream: StreamFacts | None
     routing: Routed | None
+    bound: IdBound | None
     estimates: list[Estimate]
     room: dict[str, int]
     findings: list[Finding]
@@ -71,6 +74,7 @@ def examine(context: Context, dataset: str, *, quick: bool = False, priced: bool
     there = machine(context.layout.root)
     stream: StreamFacts | None = None
     routed: Routed | None = None
+    bound: IdBound | None = None
     estimates: list[Estimate] = []
     bench: Bench | None = None
     try:
@@ -88,6 +92,8 @@ def examine(context: Context, dataset: str, *, quick: bool = False, priced: bool
         findings += advice.stream_findings(graph, stream, params)
         routed, more = _routing(context, graph, split, meta.feature_norm, findings)
         findings += more
+        if routed is not None:
+            bound = _bound(context, graph, split, meta.feature_norm)
         bench = Bench(graph, split, context.params, meta.feature_norm, meta.directed)
     findings += graph_advice.graph_findings(facts, params, meta.directed)
     findings += graph_advice.feature_findings(graph, facts)
@@ -102,6 +108,7 @@ def examine(context: Context, dataset: str, *, quick: bool = False, priced: bool
         **facts,
         "stream": stream,
         "routing": routed,
+        "bound": bound,
         "estimates": estimates,
         "room": {"memory": there.memory, "disk": there.disk},
         "findings": findings,
@@ -140,6 +147,16 @@ def _routing(
         return None, [Finding(STOP, error.message, error.hint)]
 
 
+def _bound(context: Context, graph: NodeGraph, split: Split, released: str) -> IdBound | None:
+    """Return the bound on the share of wrong task IDs.
+
+    Args:
+        released: the feature normalisation of the data set.
+    """
+    pre, infer = context.params.section(PrecomputeParams), context.params.section(InferParams)
+    return id_bound.of_split(graph.features, split, pre, pre.resolved_norm(released), infer)
+
+
 def suggested(report: Report, chosen: Container[str]) -> list[str]:
     """Return the parameter changes that a report suggests, as `section.key=value`, each key
     once.
@@ -154,6 +171,8 @@ def suggested(report: Report, chosen: Container[str]) -> list[str]:
 def lines(report: Report) -> list[str]:
     """Return a report as lines for people."""
     out = [*_graph_lines(report), *_routing_lines(report["routing"])]
+    if report["bound"] is not None:
+        out.append(_line("", id_bound.line(report["bound"])))
     if report["stream"] is not None:
         room = report["room"]
         out += ["", *_stream_lines(report["stream"]), "", *_cost_lines(report["estimates"], room)]

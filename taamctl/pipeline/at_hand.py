@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from taamctl.core.data_set import data_set
+from taamctl.core.errors import TaamctlError
+from taamctl.params.run_params import RunParams
 from taamctl.runtime import raw_files
 from taamctl.runtime.job import Context
 
@@ -11,3 +13,19 @@ def is_there(context: Context, dataset: str) -> bool:
     """Tell whether a data set's raw files are there, or none are needed."""
     source = data_set(dataset)
     return not source.meta.files or raw_files.find(context.data_root, source.layouts) is not None
+
+
+def required(context: Context) -> list[str]:
+    """Return the data sets of the run whose raw files are there.
+
+    Raises:
+        TaamctlError: none is.
+    """
+    wanted = context.params.section(RunParams).datasets
+    found = [name for name in wanted if is_there(context, name)]
+    if not found:
+        raise TaamctlError(
+            f"no raw data found of {', '.join(wanted)}",
+            "name data sets that are there with --dataset; taamctl data lists them",
+        )
+    return found

@@ -12,10 +12,8 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain
 from taamctl.learning.routing.error_bound import separations, task_spread
-from taamctl.params.run_params import RunParams
 from taamctl.params.train_params import InferParams
-from taamctl.pipeline import split_account, walk
-from taamctl.pipeline.at_hand import is_there
+from taamctl.pipeline import at_hand, split_account, walk
 from taamctl.report import published
 from taamctl.report.report_tables import csv_text, markdown_rows
 from taamctl.runtime import provenance
@@ -70,26 +68,10 @@ def _text(value: Plain) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _there(context: Context) -> list[str]:
-    """Return the data sets of the run whose raw files are there.
-
-    Raises:
-        TaamctlError: none is.
-    """
-    wanted = context.params.section(RunParams).datasets
-    found = [name for name in wanted if is_there(context, name)]
-    if not found:
-        raise TaamctlError(
-            f"no raw data found of {', '.join(wanted)}",
-            "name data sets that are there with --dataset; taamctl data lists them",
-        )
-    return found
-
-
 def theory(context: Context) -> PlainTable:
     """Return V_intra, D_inter, Dirichlet energy and the bound on the task-ID error, per task."""
     lines: list[Line] = []
-    for dataset in _there(context):
+    for dataset in at_hand.required(context):
         walk.features(context, dataset)
         path = context.layout.file("precompute", dataset)
         with Artefact(path, "precompute", context.layout.command("precompute", dataset)) as made:
@@ -151,7 +133,7 @@ def statistics(context: Context) -> PlainTable:
     """Return the size of every data set: counted, and as printed where that is on file."""
     printed = published.statistics()
     lines: list[Line] = []
-    for dataset in _there(context):
+    for dataset in at_hand.required(context):
         walk.features(context, dataset)
         path = context.layout.file("split", dataset)
         with Artefact(path, "split", context.layout.command("split", dataset)) as split:

@@ -7,26 +7,20 @@ from __future__ import annotations
 import hashlib
 import itertools
 import statistics
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import canonical
-from taamctl.core.types import StreamInfo
-from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params.eval_params import EvalParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.sections import Params
 from taamctl.params.split_params import SplitParams
-from taamctl.params.train_params import TrainParams
 from taamctl.pipeline import walk
 from taamctl.pipeline.at_hand import is_there
-from taamctl.report import published, reproduction
+from taamctl.pipeline.countdown import Countdown
+from taamctl.report import published, reproduction, run_seconds, sweep_figure
 from taamctl.report.published import PublishedRow
 from taamctl.report.report_rows import over_seeds, run_row
 from taamctl.runtime import provenance
@@ -42,12 +36,14 @@ METRICS = {
     "main": ("aa", "af"),
     "ablation": ("aa", "af"),
     "readings": ("aa", "af"),
+    "tried": ("aa", "af"),
     "taskid": ("id",),
     "sweeps": ("aa",),
     "params": ("cost",),
 }
 MEASURED = {"aa": "aa", "af": "af", "id": "task_id_accuracy", "legacy_af": "legacy_af"}
 NOTHING = (None, 0.0)
+NEAR = ("reproduced", "close")
 AVERAGED = {"main": ("aa",), "ablation": ("aa",)}  # the paper prints means of these over data sets
 NOT_OF_A_MEAN = (
     "paper",
@@ -57,6 +53,8 @@ NOT_OF_A_MEAN = (
     "ours_std",
     "difference",
     "legacy_af",
+    "train_cpu_s",
+    "infer_cpu_s",
 )
 IMPLIED = ("taskid",)  # tables that print nothing: what stands there follows from other tables
 AS_IMPLIED = {
@@ -70,14 +68,17 @@ Record = dict[str, object]
 
 @dataclass(frozen=True)
 class Table:
-    """A table's records, one per (row, data set, metric), and its conditions."""
+    """A table's records, one per (row, data set, metric), its conditions, and its figures by
+    file name.
+    """
 
     target: str
     records: list[Record]
     conditions: list[str]
+    figures: Mapping[str, bytes] = field(default_factory=dict)
 
     def write(self, folder: Path, command: str) -> Path:
-        """Write it as JSON, Markdown, CSV and LaTeX and return the JSON's path.
+        """Write it as JSON, Markdown, CSV and LaTeX, with its figures, and return the JSON's path.
 
         Args:
             command: what makes it again.
@@ -100,6 +101,9 @@ class Table:
             path.with_suffix(".csv"), reproduction.comma_separated(self.records)
         )
         atomic_files.write_text(path.with_suffix(".tex"), reproduction.latex(*shown))
+        for name, data in self.figures.items():
+            with atomic_files.atomic(folder / "figures" / name) as temporary:
+                temporary.write_bytes(data)
         return path
 
 
@@ -151,24 +155,29 @@ def measured_table(
     there = [dataset for dataset in run.datasets if is_there(base, dataset)]
     for dataset in there:
         walk.features(base, dataset)
-    planned = [(row, d, s) for d in there for row in published.rows(target) for s in run.seeds]
-    began = time.perf_counter()
-    fresh = 0
-    for i, (row, dataset, seed) in enumerate(planned):
-        left = ""
-        if fresh:
-            minutes = (time.perf_counter() - began) / fresh * (len(planned) - i) / 60
-            left = f", about {minutes:.0f} min left"
-        base.tell(f"run {i + 1}/{len(planned)}: {row.row}, {dataset}, seed {seed}{left}")
+    rows = published.rows(target)
+    planned = [(r, d, s) for d in there for r in rows if r.concerns(d) for s in run.seeds]
+    countdown = Countdown(base.tell, len(planned))
+    for row, dataset, seed in planned:
+        countdown.begin(f"{row.row}, {dataset}, seed {seed}")
         context = contexts[row.method, row.sets]
         if any(name.startswith(DIVIDED) for name in row.sets):
             walk.features(context, dataset)
-        outcomes = walk.one_run(context, (dataset, row.method, seed))
-        fresh += not all(outcome.reused for outcome in outcomes)
+        countdown.end(walk.one_run(context, (dataset, row.method, seed)))
     records = _records(target, run.datasets, there, run.seeds, base.layout.root)
-    return Table(
-        target, records, reproduction.conditions(target, records, _facts(base.params, run.seeds))
-    )
+    lines = reproduction.conditions(target, records, _facts(base.params, run.seeds))
+    return Table(target, records, lines, _figures(target, records, base.params))
+
+
+def _figures(target: str, records: Sequence[Record], params: Params) -> dict[str, bytes]:
+    """Return the sensitivity figures of the sweeps; other tables have none."""
+    if target != "sweeps":
+        return {}
+    usual: dict[str, object] = {}
+    for name in sweep_figure.KNOBS.values():
+        section, _, key = name.rpartition(".")
+        usual[name] = atomic_files.strict(params.plain(section))[key]
+    return sweep_figure.files(records, usual)
 
 
 def _records(
@@ -178,8 +187,13 @@ def _records(
     unchanged: dict[str, float] = {}  # AA of a data set's first row, which a sweep varies
     absent = [dataset for dataset in wanted if dataset not in there]
     for row in published.rows(target):
-        measured = [_row_records(row, d, seeds, outputs) for d in there]
-        missing = [_record(row, d, m, missing=True) for d in absent for m in METRICS[target]]
+        measured = [_row_records(row, d, seeds, outputs) for d in there if row.concerns(d)]
+        missing = [
+            record_of(row, d, m, missing=True)
+            for d in absent
+            if row.concerns(d)
+            for m in METRICS[target]
+        ]
         own = [*itertools.chain(*measured), *missing]
         if target == "sweeps":
             _against_first(own, unchanged)
@@ -192,13 +206,15 @@ def _row_records(
 ) -> list[Record]:
     """Return the cells of one row and data set."""
     ours, digests = _measured(row, dataset, seeds, outputs)
+    run = (layout_of(outputs, row.sets), dataset, row.method, seeds)
+    times = {f"{stage}_cpu_s": run_seconds.mean(*run, stage) for stage in run_seconds.STAGES}
     found = []
     for metric in METRICS[row.table]:
         legacy = ours.get(f"legacy_{metric}", NOTHING)
         value, std = ours.get(metric, NOTHING)
-        record = _record(row, dataset, metric, value, std, legacy=legacy, runs=len(seeds))
+        record = record_of(row, dataset, metric, value, std, legacy=legacy, runs=len(seeds))
         record["validation"] = ours.get(f"validation_{metric}", NOTHING)[0]
-        found.append({**record, "seeds": list(seeds), "sha256": digests})
+        found.append({**record, **times, "seeds": list(seeds), "sha256": digests})
     return found
 
 
@@ -270,7 +286,7 @@ def _measured(
     return found, merged.sha256
 
 
-def _record(
+def record_of(
     row: PublishedRow,
     dataset: str,
     metric: str,
@@ -281,9 +297,16 @@ def _record(
     legacy: Value = NOTHING,
     runs: int = 1,
 ) -> Record:
+    """Return a cell with its verdict.
+
+    Args:
+        value, std: ours, in the unit of the printed number; the deviation over `runs` seeds.
+        missing: the data set is not at hand.
+        legacy: AF as the released test pass has it.
+    """
     printed = row.cells.get((dataset, metric))
     entry = row.explanation(dataset, metric)
-    if entry is None and published.verdict(printed, *legacy, runs, metric, None) == "reproduced":
+    if entry is None and published.verdict(printed, *legacy, runs, metric, None) in NEAR:
         entry = LEGACY  # the printed AF is that of the final model in place of every stage's
     verdict = "no data"
     if not missing:
@@ -291,7 +314,9 @@ def _record(
         if row.table in IMPLIED:
             verdict = AS_IMPLIED.get(verdict, verdict)
     explained = ""
-    if verdict == "explained" and entry is not None:
+    if verdict == "not reproduced":
+        entry = row.trials(dataset, metric)
+    if verdict in ("explained", "not reproduced") and entry is not None:
         explained = f"[{entry}] {published.register()[entry]}"
     record: Record = {
         "table": row.table,
@@ -316,46 +341,3 @@ def _record(
     if printed is not None and value is not None:
         record["difference"] = value - printed.value
     return record
-
-
-def cost_table(context: Context, datasets: Sequence[str] | None = None) -> Table:
-    """Return the cost table: what each method's own `stored` counts, from F and class sizes alone.
-
-    Args:
-        datasets: None for all whose class sizes are on file.
-    """
-    if datasets is None:
-        datasets = published.datasets()
-    records = []
-    for row in published.rows("params"):
-        for dataset in datasets:
-            cost = _cost(context.params, row.method, dataset)
-            records.append(_record(row, dataset, "cost", cost, 0.0, missing=cost is None))
-    facts = [
-        "Counted by each method itself from the number of features and the class sizes (60 % "
-        "of a class is trained on)."
-    ]
-    return Table("params", records, reproduction.conditions("params", records, facts))
-
-
-def _cost(params: Params, method: str, dataset: str) -> float | None:
-    """Return millions of words as the paper counts them; None where class sizes are not on file."""
-    import torch
-
-    from taamctl.evaluation import cost
-
-    known = published.sizes(dataset)
-    if known is None:
-        return None
-    features, classes = known
-    bounds = tuple((c, c + 2) for c in range(0, len(classes) - 1, 2))
-    train = np.maximum(1, (np.array(classes) * (1 - 0.4)).astype(int))[: bounds[-1][1]]
-    learner = method_class(method)(
-        params.plugin("methods", method, registry.method_params(method)),
-        StreamInfo(features, bounds),
-        params.section(TrainParams),
-        0,
-        torch.device("cpu"),
-    )
-    stored = learner.stored(train)
-    return float(cost.paper(stored.parameters, stored.rows, features) / 1e6)

@@ -77,8 +77,11 @@ def render(
 
 
 def _verdict(found: Verdicts) -> dict[str, object]:
-    lines = [[_text(row.get(name)) for name in VERDICTS] for row in found["rows"]]
-    return {**found, "columns": VERDICTS, "lines": lines}
+    columns: Sequence[str] = VERDICTS
+    if not any("verdict" in row for row in found["rows"]):  # a table without printed numbers
+        columns = list(dict.fromkeys(name for row in found["rows"] for name in row))
+    lines = [[_text(row.get(name)) for name in columns] for row in found["rows"]]
+    return {**found, "columns": columns, "lines": lines}
 
 
 def _command(row: SeedsRow) -> dict[str, object]:

@@ -14,8 +14,12 @@ from typing import Any
 
 from taamctl.core.errors import TaamctlError
 
-TARGETS = ("main", "ablation", "readings", "params", "taskid", "sweeps")
-PLAIN = ("theory", "datasets")  # tables without verdicts
+TARGETS = ("main", "ablation", "readings", "params", "taskid", "sweeps", "tried")
+PLAIN = ("theory", "datasets", "lens")  # tables without verdicts
+ALL = (  # in the order in which all are made: what is asked for most comes first
+    *("main", "lens", "ablation", "readings", "tried", "taskid", "params", "theory", "datasets"),
+    "sweeps",
+)
 HERE = Path(__file__).parent
 ERRORS = 3.0  # standard errors of the difference within which two means count as the same
 RUNS = 5  # behind a printed mean: the paper gives no number, fewer would make the tolerance wider
@@ -48,6 +52,8 @@ class PublishedRow:
         method, sets: our method and the parameters that differ from the parameter file.
         cells: (data set, metric) -> the printed number; metrics are `aa`, `af`, `cost`, `id`.
         explain: metric or `metric.dataset` -> number of an entry of the register.
+        tried: the same, for cells that nothing explains: the entry says what was tried in vain.
+        only: the data sets that have this row; empty: all.
     """
 
     table: str
@@ -56,10 +62,30 @@ class PublishedRow:
     sets: tuple[str, ...] = ()
     cells: dict[tuple[str, str], Printed] = field(default_factory=dict)
     explain: dict[str, int] = field(default_factory=dict)
+    tried: dict[str, int] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+
+    def concerns(self, dataset: str) -> bool:
+        """Tell whether a data set has this row."""
+        return not self.only or dataset in self.only
 
     def explanation(self, dataset: str, metric: str) -> int | None:
         """Return the register's number for a cell, the more specific one first."""
         return self.explain.get(f"{metric}.{dataset}", self.explain.get(metric))
+
+    def trials(self, dataset: str, metric: str) -> int | None:
+        """Return the register's number of what was tried in vain for a cell."""
+        return self.tried.get(f"{metric}.{dataset}", self.tried.get(metric))
+
+
+@dataclass(frozen=True)
+class LensLine:
+    """One row of the lens table: which router decides for which unit."""
+
+    row: str
+    method: str
+    router: str
+    unit: str
 
 
 @cache
@@ -125,9 +151,16 @@ def rows(target: str) -> list[PublishedRow]:
                 tuple(entry.get("set", ())),
                 cells,
                 {str(k): int(v) for k, v in entry.get("explain", {}).items()},
+                {str(k): int(v) for k, v in entry.get("tried", {}).items()},
+                tuple(entry.get("only", ())),
             )
         )
     return out
+
+
+def lens_rows() -> list[LensLine]:
+    """Return the rows of the lens table."""
+    return [LensLine(**entry) for entry in _published()["lens"]]
 
 
 def _parse(text: str) -> tuple[Printed | None, Printed | None]:

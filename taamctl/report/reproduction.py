@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from taamctl.report import published
+from taamctl.report import published, run_seconds
 from taamctl.report.report_tables import csv_text, markdown_rows
 
 Record = Mapping[str, Any]
@@ -30,6 +30,8 @@ KEYS = (
     "validation",
     "method",
     "set",
+    "train_cpu_s",
+    "infer_cpu_s",
     "seeds",
     "sha256",
 )
@@ -101,8 +103,9 @@ def _what_counts(target: str) -> list[str]:
         f"reproduced: within {published.ERRORS:g} standard errors of the difference and half a "
         f"printed digit, at most {published.WIDEST:g} points; a cost to the printed digits. "
         "explained: differs, and the numbered entry of the register accounts for it. close: "
-        f"differs by no more than {published.CLOSE:g} points, which no spread explains. "
-        "Difference = ours - paper.",
+        f"differs by no more than {published.CLOSE:g} points, which no spread explains. not "
+        "reproduced: where an entry is numbered, it says what was tried. Difference = ours - "
+        "paper.",
         f"Standard errors take {published.RUNS} runs behind a printed deviation, whose number the "
         "paper does not give. Deviations of printed AF are not on file: that of the accuracy in "
         "the same cell stands in.",
@@ -123,7 +126,7 @@ def conditions(target: str, records: Sequence[Record], facts: Sequence[str]) -> 
     if any(r.get("legacy_af") is not None for r in records):
         lines.append(
             "legacy: AF as the released test pass computes it, with the final model in place of "
-            "every stage's."
+            "every stage's; an AF that differs is explained by it where it is reproduced or close."
         )
     lines += facts
     absent = sorted({r["dataset"] for r in records if r["verdict"] == "no data"})
@@ -168,7 +171,11 @@ def markdown(target: str, records: Sequence[Record], lines: Sequence[str], comma
         "",
         *markdown_rows(COLUMNS, [cells(r) for r in records]),
     ]
-    return "\n".join([*out, "", *(f"- {line}" for line in lines)]) + "\n"
+    out += ["", *(f"- {line}" for line in lines)]
+    times = run_seconds.markdown(records)
+    if times:
+        out += ["", *times]
+    return "\n".join(out) + "\n"
 
 
 def comma_separated(records: Sequence[Record]) -> str:

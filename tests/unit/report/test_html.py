@@ -247,6 +247,14 @@ def test_verdicts_are_shown_as_given() -> None:
         assert words in seen.text, words
 
 
+def test_a_table_without_printed_numbers_has_columns_of_its_own() -> None:
+    rows = [{"dataset": "photo", "V_intra": 1.25}, {"dataset": "citeseer", "bound": 0.995}]
+    made = {"target": "theory", "conditions": [], "rows": rows}
+    seen = _Tags(_page([_run()], [made], pictures=False))
+    for words in ("V_intra", "1.25", "bound", "0.995"):
+        assert words in seen.text, words
+
+
 def test_a_verdict_file_that_is_broken_or_of_another_shape_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "reproduce"
     folder.mkdir()

@@ -27,8 +27,10 @@ def test_every_row_names_a_method_of_ours_parameters_that_exist_and_entries_that
     for row in published.rows(target):
         registry.require("taamctl.methods", row.method)
         read(PACKAGED, row.sets)  # refuses a parameter that is not there
-        assert all(n in published.register() for n in row.explain.values())
-        assert {k.partition(".")[0] for k in row.explain} <= set(printed_numbers.METRICS[target])
+        named = {**row.explain, **row.tried}
+        assert all(n in published.register() for n in named.values())
+        assert set(row.only) <= set(published.datasets())
+        assert {k.partition(".")[0] for k in named} <= set(printed_numbers.METRICS[target])
         assert {d for d, _ in row.cells} <= set(published.datasets())
         names.add(row.row)
         printed_numbers.layout_of(Path("outputs"), row.sets)
@@ -219,18 +221,31 @@ def test_cells_tables_and_latex() -> None:
 def test_a_printed_af_that_the_legacy_one_meets_is_explained_by_it() -> None:
     row = next(r for r in published.rows("main") if r.row == "Finetuning")
     assert (
-        printed_numbers._record(row, "photo", "af", 94.7, 0.5, legacy=(37.9, 0.5))["verdict"]
+        printed_numbers.record_of(row, "photo", "af", 94.7, 0.5, legacy=(37.9, 0.5))["verdict"]
         == "explained"
     )
     assert (
-        printed_numbers._record(row, "photo", "af", 94.7, 0.5, legacy=(60.0, 0.5))["verdict"]
+        printed_numbers.record_of(row, "photo", "af", 94.7, 0.5, legacy=(60.0, 0.5))["verdict"]
         == "not reproduced"
     )
     assert (
-        printed_numbers._record(row, "photo", "af", 38.4, 0.5, legacy=(60.0, 0.5))["verdict"]
+        printed_numbers.record_of(row, "photo", "af", 38.4, 0.5, legacy=(60.0, 0.5))["verdict"]
         == "reproduced"
     )
-    assert printed_numbers._record(row, "photo", "af", None, 0.0)["verdict"] == "not defined"
-    assert (
-        printed_numbers._record(row, "photo", "af", None, 0.0, missing=True)["verdict"] == "no data"
-    )
+    assert printed_numbers.record_of(row, "photo", "af", None, 0.0)["verdict"] == "not defined"
+    assert printed_numbers.record_of(row, "photo", "af", missing=True)["verdict"] == "no data"
+
+
+def test_a_cell_that_stays_apart_says_what_was_tried() -> None:
+    row = next(r for r in published.rows("main") if r.row == "TWP")
+    apart = printed_numbers.record_of(row, "citeseer", "aa", 20.0, 0.1)
+    assert apart["verdict"] == "not reproduced"
+    assert str(apart["explanation"]).startswith("[52] Tried for TWP")
+    assert reproduction.cells(apart)[-1] == "not reproduced [52]"
+    there = printed_numbers.record_of(row, "citeseer", "aa", 36.5, 0.1)
+    assert (there["verdict"], there["explanation"]) == ("reproduced", "")
+    only = {r.row: r.only for r in published.rows("tried")}
+    assert only["Joint, 1,000 epochs"] == ("computer",)
+    joint = next(r for r in published.rows("tried") if r.only)
+    assert joint.concerns("computer")
+    assert not joint.concerns("photo")
