@@ -2,6 +2,8 @@
 
     python tests/fuzz.py --parser npz --inputs 100000 --seed 0 --jobs 2
     python tests/fuzz.py --inputs 300                    # every parser
+    python tests/fuzz.py --parser npz --inputs 100000 --every 60   # tells its standing each minute
+    python tests/fuzz.py --parser npz --first 41200 --inputs 58800   # goes on where that stopped
 
 The inputs of a seed are always the same. They are read in worker processes whose memory is limited,
 under a watchdog. Wrong is: an exception that is no TaamctlError, one without a message, an end of
@@ -15,6 +17,7 @@ import argparse
 import contextlib
 import importlib
 import json
+import math
 import mmap
 import os
 import random
@@ -335,16 +338,33 @@ class Result:
         )
 
 
-def fuzz(parser: str, inputs: int, seed: int, jobs: int, keep: Path | None = None) -> Result:
-    """Read the first `inputs` inputs of a seed, in `jobs` processes at once."""
+def fuzz(
+    parser: str,
+    inputs: int,
+    seed: int,
+    jobs: int,
+    keep: Path | None = None,
+    first: int = 0,
+    every: float = math.inf,
+) -> Result:
+    """Read `inputs` inputs of a seed from number `first` on, in `jobs` processes at once.
+
+    Args:
+        every: seconds after which the standing is printed.
+    """
     result, begun = Result(parser), time.monotonic()
+    told = begun
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         cases(parser, root / "corpus")
-        running = [_Worker(parser, seed, k, inputs, jobs, root) for k in range(jobs)]
+        last = first + inputs
+        running = [_Worker(parser, seed, first + k, last, jobs, root) for k in range(jobs)]
         while running:
             time.sleep(0.02)
             running = [worker for worker in running if not worker.over(result)]
+            if running and time.monotonic() - told > every:
+                told = time.monotonic()
+                print(_standing(result, running, told - begun), flush=True)
         outside = [p for p in root.rglob("*") if p.name in (fuzz_corpus.CANARY, "outside")]
         outside += [p for p in (Path("/tmp/outside"), root.parent / "outside") if p.exists()]
         result.wrong += [(-1, f"made {path}") for path in outside]
@@ -380,7 +400,8 @@ class _Worker:
             env={**os.environ, **QUIET},
         )
 
-    def _state(self) -> dict[str, int]:
+    def standing(self) -> dict[str, int]:
+        """Return the input at hand and the counts so far."""
         content = (self._folder / "state").read_bytes()
         return dict(zip(SLOTS, STATE.unpack(content), strict=True))
 
@@ -388,37 +409,41 @@ class _Worker:
         """Tell whether all inputs are read, after a look at the process; what it found goes into
         `result`.
         """
-        state, now = self._state(), time.monotonic()
+        ended = self._process.poll() is not None
+        state, now = self.standing(), time.monotonic()  # what an ended process wrote is whole
         if state["at"] != self._seen:
             self._seen, self._since = state["at"], now
-        hangs = now - max(self._since, self._begun + 10) > HANG
-        if self._process.poll() is None and not hangs:
+        hangs = not ended and now - max(self._since, self._begun + 10) > HANG
+        if not ended and not hangs:
             return False
         if hangs:
             self._process.kill()
             self._process.wait()
         said = self._said(result)
-        if state["done"]:
-            result.inputs += state["refused"] + state["read"]
-            result.refused += state["refused"]
-            result.read += state["read"]
-            return True
-        why = f"hangs for {HANG:.0f} s" if hangs else f"ends with {self._process.returncode}"
-        result.wrong.append((state["at"], f"{why}: {said[-300:]}"))
-        result.inputs += 1
-        jobs, last = self._call[3], self._call[2]
-        following = state["at"] + jobs
-        if following >= last:
-            state["done"] = 1
-            result.inputs += state["refused"] + state["read"]
-            result.refused += state["refused"]
-            result.read += state["read"]
-            return True
-        (self._folder / "state").write_bytes(
-            STATE.pack(following, state["refused"], state["read"], state["peak"], 0)
-        )
-        self._start(following)
-        return False
+        if not state["done"]:
+            why = f"hangs for {HANG:.0f} s" if hangs else f"ends with {self._process.returncode}"
+            result.wrong.append((state["at"], f"{why}: {said[-300:]}"))
+            result.inputs += 1
+            _, _, last, jobs, _ = self._call
+            if state["at"] + jobs < last:
+                self._go_on(state, state["at"] + jobs)
+                return False
+        result.inputs += state["refused"] + state["read"]
+        result.refused += state["refused"]
+        result.read += state["read"]
+        return True
+
+    def _go_on(self, state: dict[str, int], at: int) -> None:
+        """Start a process for the inputs from `at` on."""
+        counts = (state["refused"], state["read"], state["peak"])
+        (self._folder / "state").write_bytes(STATE.pack(at, *counts, 0))
+        self._start(at)
+
+    def found(self) -> list[tuple[int, str]]:
+        """Return what the process at hand found wrong so far."""
+        lines = (self._folder / "output").read_text(errors="replace").splitlines(keepends=True)
+        told = [json.loads(each) for each in lines if each.startswith('{"at"') and "\n" in each]
+        return [(one["at"], one["wrong"]) for one in told]
 
     def _said(self, result: Result) -> str:
         """Take what a process found wrong; return what else it said."""
@@ -432,8 +457,24 @@ class _Worker:
             else:
                 rest.append(line)
         self._output.close()
-        result.peak = max(result.peak, self._state()["peak"])
+        result.peak = max(result.peak, self.standing()["peak"])
         return "".join(rest).strip()
+
+
+def _standing(result: Result, running: list[_Worker], seconds: float) -> str:
+    """Return how far a run is, what it found wrong, and where another one goes on from there."""
+    counts = [worker.standing() for worker in running]
+    known = Result(
+        result.parser,
+        refused=result.refused + sum(count["refused"] for count in counts),
+        read=result.read + sum(count["read"] for count in counts),
+        wrong=result.wrong + [fault for worker in running for fault in worker.found()],
+        peak=max([result.peak, *(count["peak"] for count in counts)]),
+        seconds=seconds,
+    )
+    known.inputs = known.refused + known.read + len(known.wrong)
+    following = min(count["at"] for count in counts)
+    return "\n".join([f"{known.line()}; go on with --first {following}", *_summary(known)])
 
 
 def _keep(result: Result, seed: int, corpus: Path, keep: Path) -> None:
@@ -466,6 +507,8 @@ def main() -> int:
     call = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     call.add_argument("--parser", action="append", choices=PARSERS, help="default: all")
     call.add_argument("--inputs", type=int, default=300)
+    call.add_argument("--first", type=int, default=0, help="number of the first input")
+    call.add_argument("--every", type=float, default=60.0, help="seconds between two standings")
     call.add_argument("--seed", type=int, default=0)
     call.add_argument("--jobs", type=int, default=1)
     call.add_argument("--keep", type=Path, help="folder for the inputs that were wrong")
@@ -477,7 +520,8 @@ def main() -> int:
         return 0
     wrong = 0
     for parser in chosen.parser or PARSERS:
-        result = fuzz(parser, chosen.inputs, chosen.seed, chosen.jobs, chosen.keep)
+        numbers = (chosen.inputs, chosen.seed, chosen.jobs)
+        result = fuzz(parser, *numbers, chosen.keep, chosen.first, chosen.every)
         print("\n".join([result.line(), *_summary(result)]), flush=True)
         wrong += len(result.wrong)
     return int(wrong > 0)
