@@ -30,7 +30,8 @@ from taamctl.importing.mask_columns import mask_columns
 from taamctl.importing.messages import quoted
 from taamctl.importing.no_label import Said
 from taamctl.importing.node_ids import UNNAMED
-from taamctl.importing.options import ImportOptions, exact
+from taamctl.importing.name_patterns import exact
+from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.stated_stream import tasks_of_nodes
 from taamctl.importing.tables import Table
