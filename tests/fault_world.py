@@ -8,6 +8,7 @@ program that `taamctl` starts, from its entry on, without the second that import
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import importlib
 import json
 import os
@@ -157,11 +158,15 @@ class Started:
                 break
             if not hung and time.monotonic() - self.began > self.limit:
                 hung = True
+                self.send(signal.SIGUSR1)  # says where it stands
+                time.sleep(0.5)
                 self.send(signal.SIGKILL)
             time.sleep(0.005)
         texts = [
             (self.out.with_suffix(end)).read_text(errors="replace") for end in (".out", ".err")
         ]
+        for end in (".out", ".err"):
+            self.out.with_suffix(end).unlink()
         code = os.waitstatus_to_exitcode(status)
         return Ended(code, *texts, hung=hung)
 
@@ -184,7 +189,9 @@ def start(
         limit: seconds after which it hangs.
         before: runs in the new process first: limits, another user.
     """
-    out = folder.parent / f"{folder.name}.{random.randrange(1 << 40):x}.out"
+    # What a command says is not to lie on a disk that is filled for it.
+    beside = folder.parent.parent if folder.parent.is_mount() else folder.parent
+    out = beside / f"{folder.name}.{random.randrange(1 << 40):x}.out"
     for end in (".out", ".err"):
         out.with_suffix(end).touch()
     pid = os.fork()
@@ -199,6 +206,7 @@ def start(
         sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
         sys.argv = ["taamctl", *words]
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)
         from taamctl.cli import app
 
         before()

@@ -73,7 +73,7 @@ class Fault:
     def judge(self, name: str, ended: Ended, *, may_die: bool = False) -> None:
         """Hold a disturbed command to: done, or refused in one line."""
         if ended.hung:
-            self.wrong(f"{name} hung")
+            self.wrong(f"{name} hung: {ended.err.partition('(most recent call first)')[2][:900]}")
         elif ended.traceback:
             self.wrong(f"{name} showed a traceback: {ended.err.strip().splitlines()[-1][:200]}")
         elif ended.code < 0 and not may_die:

@@ -2,6 +2,8 @@
 
     python tests/fuzz.py --parser npz --inputs 100000 --seed 0 --jobs 2
     python tests/fuzz.py --inputs 300                    # every parser
+    python tests/fuzz.py --parser npz --inputs 100000 --every 60   # tells its standing each minute
+    python tests/fuzz.py --parser npz --first 41200 --inputs 58800   # goes on where that stopped
 
 The inputs of a seed are always the same. They are read in worker processes whose memory is limited,
 under a watchdog. Wrong is: an exception that is no TaamctlError, one without a message, an end of
@@ -13,12 +15,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import importlib
 import json
+import math
 import mmap
 import os
 import random
+import select
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -38,8 +44,11 @@ import fuzz_mutations
 PARSERS = tuple(fuzz_corpus.MAKERS)
 MEMORY = 2 << 30  # bytes of address space beyond what a worker has mapped before the first input
 LONGEST = 1000  # characters of a line of a message
-HANG = 20.0  # seconds for one input
+HANG = 20.0  # seconds for one input, of the processor: others may use the machine too
+WAITS = 6 * HANG  # seconds for one input, whatever it does
+FORK_CALLS = 500  # guarded readers that one process runs at most
 STATE = struct.Struct("5q")  # the input at hand, refused, read, bytes at most, 1 at the end
+PEAK = struct.Struct("q")
 SLOTS = ("at", "refused", "read", "peak", "done")
 LIBRARIES = {  # what a guarded process imports, imported before it is forked
     "dgl": ("torch", "dgl"),
@@ -223,7 +232,7 @@ def _peak() -> int:
     import resource
 
     who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return max(resource.getrusage(each).ru_maxrss for each in who) * 1024
+    return max(_Fork.peak, *(resource.getrusage(each).ru_maxrss * 1024 for each in who))
 
 
 def _warm(parser: str, call: Callable[[list[Path]], None], known: list[Case]) -> None:
@@ -235,28 +244,108 @@ def _warm(parser: str, call: Callable[[list[Path]], None], known: list[Case]) ->
 
 
 def _fork_guarded() -> None:
-    """Let the guarded readers run in forks of this process: the same code, started faster."""
-    from taamctl.importing import guarded, guarded_child
+    """Let the guarded readers run in a fork of this process: the same code, started faster."""
+    from taamctl.importing import guarded
 
-    def launch(arguments: list[str], seconds: int) -> str:
-        process = os.fork()
-        if not process:
-            os.close(2)  # what a parser says before it stops
-            with contextlib.suppress(BaseException):
-                guarded_child.main(*arguments[:4], *map(int, arguments[4:]))
-                os._exit(0)
-            os._exit(1)
-        begun, code, ended = time.monotonic(), 0, 0
-        while not ended:
-            ended, code = os.waitpid(process, os.WNOHANG)
-            if not ended and time.monotonic() - begun > min(seconds, HANG / 2):
-                os.kill(process, 9)
-                print("the guarded process hangs", flush=True)
-                os._exit(77)
-            time.sleep(0.0005)
-        return guarded.how_it_ended(os.waitstatus_to_exitcode(code))
+    guarded._launch = _Fork().launch
 
-    guarded._launch = launch
+
+class _Fork:
+    """A fork of this process that runs guarded readers one after the other, until one ends it.
+
+    Attributes:
+        peak: bytes that it had in memory at most, of all forks.
+    """
+
+    peak = 0
+
+    def __init__(self) -> None:
+        self._process = self._calls = 0
+
+    def launch(self, arguments: list[str], seconds: int) -> str:
+        """Run one reader; return how it ended, in words."""
+        from taamctl.importing import guarded
+
+        if not self._process or self._calls == FORK_CALLS:
+            self._begin()
+        self._calls += 1
+        os.write(self._to, json.dumps(arguments).encode() + b"\n")
+        begun, waits = time.monotonic(), min(seconds, HANG / 2)
+        while not select.select([self._from], [], [], 0.5)[0]:
+            if _too_long(self._process, begun, waits, WAITS / 2, self._used):
+                self._stop_hanging()
+        if peak := os.read(self._from, PEAK.size):
+            _Fork.peak = max(_Fork.peak, *PEAK.unpack(peak))
+            if time.monotonic() - begun > 0.5:
+                self._used = _used(self._process)
+            return guarded.how_it_ended(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+        self._process = 0
+        return guarded.how_it_ended(code)
+
+    def _begin(self) -> None:
+        """Start the fork; the one before is ended."""
+        if self._calls:
+            for end in (self._to, self._from):
+                os.close(end)
+        if self._process:
+            os.waitpid(self._process, 0)
+        (calls, self._to), (self._from, answers) = os.pipe(), os.pipe()
+        self._calls, self._used = 0, 0.0
+        self._process = os.fork()
+        if self._process:
+            os.close(calls)
+            os.close(answers)
+            return
+        os.close(self._to)
+        os.close(self._from)
+        os.close(2)  # what a parser says before it stops
+        faulthandler.register(signal.SIGUSR1, file=1)
+        with contextlib.suppress(BaseException):
+            _answer(calls, answers)
+            os._exit(0)
+        os._exit(1)
+
+    def _stop_hanging(self) -> None:
+        print("the guarded process hangs", flush=True)
+        os.kill(self._process, signal.SIGUSR1)  # it says where
+        time.sleep(0.5)
+        os.kill(self._process, signal.SIGKILL)
+        os._exit(77)
+
+
+def _answer(calls: int, answers: int) -> None:
+    """Run the readers that are named on one pipe, and say on the other one when each has ended."""
+    from taamctl.importing import guarded_child
+
+    with open(calls) as lines:
+        for line in lines:
+            words = json.loads(line)
+            guarded_child.main(*words[:4], *map(int, words[4:]))
+            os.write(answers, PEAK.pack(_peak()))
+
+
+def _too_long(process: int, since: float, busy: float, waits: float, before: float = 0) -> bool:
+    """Tell whether a process hangs.
+
+    Args:
+        since: when it began, on the monotonic clock. before: seconds of the processor by then.
+        busy: seconds of the processor that it may take. waits: seconds that it may take in all.
+    """
+    passed = time.monotonic() - since
+    return passed > waits or (passed > busy and _used(process) - before > busy)
+
+
+def _used(process: int) -> float:
+    """Return the seconds of the processor that a process has used, and those that it started."""
+    import psutil
+
+    try:
+        root = psutil.Process(process)
+        below = sum(sum(child.cpu_times()[:2]) for child in root.children())
+        return float(sum(root.cpu_times()[:4]) + below)
+    except psutil.NoSuchProcess:
+        return 0.0
 
 
 def _limit_memory() -> None:
@@ -335,16 +424,33 @@ class Result:
         )
 
 
-def fuzz(parser: str, inputs: int, seed: int, jobs: int, keep: Path | None = None) -> Result:
-    """Read the first `inputs` inputs of a seed, in `jobs` processes at once."""
+def fuzz(
+    parser: str,
+    inputs: int,
+    seed: int,
+    jobs: int,
+    keep: Path | None = None,
+    first: int = 0,
+    every: float = math.inf,
+) -> Result:
+    """Read `inputs` inputs of a seed from number `first` on, in `jobs` processes at once.
+
+    Args:
+        every: seconds after which the standing is printed.
+    """
     result, begun = Result(parser), time.monotonic()
+    told = begun
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         cases(parser, root / "corpus")
-        running = [_Worker(parser, seed, k, inputs, jobs, root) for k in range(jobs)]
+        last = first + inputs
+        running = [_Worker(parser, seed, first + k, last, jobs, root) for k in range(jobs)]
         while running:
             time.sleep(0.02)
             running = [worker for worker in running if not worker.over(result)]
+            if running and time.monotonic() - told > every:
+                told = time.monotonic()
+                print(_standing(result, running, told - begun), flush=True)
         outside = [p for p in root.rglob("*") if p.name in (fuzz_corpus.CANARY, "outside")]
         outside += [p for p in (Path("/tmp/outside"), root.parent / "outside") if p.exists()]
         result.wrong += [(-1, f"made {path}") for path in outside]
@@ -364,7 +470,7 @@ class _Worker:
         self._folder = root / f"worker-{first}"
         self._folder.mkdir()
         (self._folder / "state").write_bytes(STATE.pack(first, 0, 0, 0, 0))
-        self._seen, self._since = -1, time.monotonic()
+        self._seen, self._since, self._before = -1, time.monotonic(), 0.0
         self._start(first)
 
     def _start(self, first: int) -> None:
@@ -380,7 +486,8 @@ class _Worker:
             env={**os.environ, **QUIET},
         )
 
-    def _state(self) -> dict[str, int]:
+    def standing(self) -> dict[str, int]:
+        """Return the input at hand and the counts so far."""
         content = (self._folder / "state").read_bytes()
         return dict(zip(SLOTS, STATE.unpack(content), strict=True))
 
@@ -388,37 +495,43 @@ class _Worker:
         """Tell whether all inputs are read, after a look at the process; what it found goes into
         `result`.
         """
-        state, now = self._state(), time.monotonic()
+        ended = self._process.poll() is not None
+        state, now = self.standing(), time.monotonic()  # what an ended process wrote is whole
         if state["at"] != self._seen:
             self._seen, self._since = state["at"], now
-        hangs = now - max(self._since, self._begun + 10) > HANG
-        if self._process.poll() is None and not hangs:
+            self._before = _used(self._process.pid)
+        since = max(self._since, self._begun + 10)
+        hangs = not ended and _too_long(self._process.pid, since, HANG, WAITS, self._before)
+        if not ended and not hangs:
             return False
         if hangs:
             self._process.kill()
             self._process.wait()
         said = self._said(result)
-        if state["done"]:
-            result.inputs += state["refused"] + state["read"]
-            result.refused += state["refused"]
-            result.read += state["read"]
-            return True
-        why = f"hangs for {HANG:.0f} s" if hangs else f"ends with {self._process.returncode}"
-        result.wrong.append((state["at"], f"{why}: {said[-300:]}"))
-        result.inputs += 1
-        jobs, last = self._call[3], self._call[2]
-        following = state["at"] + jobs
-        if following >= last:
-            state["done"] = 1
-            result.inputs += state["refused"] + state["read"]
-            result.refused += state["refused"]
-            result.read += state["read"]
-            return True
-        (self._folder / "state").write_bytes(
-            STATE.pack(following, state["refused"], state["read"], state["peak"], 0)
-        )
-        self._start(following)
-        return False
+        if not state["done"]:
+            why = "hangs" if hangs else f"ends with {self._process.returncode}"
+            result.wrong.append((state["at"], f"{why}: {said[-300:]}"))
+            result.inputs += 1
+            _, _, last, jobs, _ = self._call
+            if state["at"] + jobs < last:
+                self._go_on(state, state["at"] + jobs)
+                return False
+        result.inputs += state["refused"] + state["read"]
+        result.refused += state["refused"]
+        result.read += state["read"]
+        return True
+
+    def _go_on(self, state: dict[str, int], at: int) -> None:
+        """Start a process for the inputs from `at` on."""
+        counts = (state["refused"], state["read"], state["peak"])
+        (self._folder / "state").write_bytes(STATE.pack(at, *counts, 0))
+        self._start(at)
+
+    def found(self) -> list[tuple[int, str]]:
+        """Return what the process at hand found wrong so far."""
+        lines = (self._folder / "output").read_text(errors="replace").splitlines(keepends=True)
+        told = [json.loads(each) for each in lines if each.startswith('{"at"') and "\n" in each]
+        return [(one["at"], one["wrong"]) for one in told]
 
     def _said(self, result: Result) -> str:
         """Take what a process found wrong; return what else it said."""
@@ -432,8 +545,24 @@ class _Worker:
             else:
                 rest.append(line)
         self._output.close()
-        result.peak = max(result.peak, self._state()["peak"])
+        result.peak = max(result.peak, self.standing()["peak"])
         return "".join(rest).strip()
+
+
+def _standing(result: Result, running: list[_Worker], seconds: float) -> str:
+    """Return how far a run is, what it found wrong, and where another one goes on from there."""
+    counts = [worker.standing() for worker in running]
+    known = Result(
+        result.parser,
+        refused=result.refused + sum(count["refused"] for count in counts),
+        read=result.read + sum(count["read"] for count in counts),
+        wrong=result.wrong + [fault for worker in running for fault in worker.found()],
+        peak=max([result.peak, *(count["peak"] for count in counts)]),
+        seconds=seconds,
+    )
+    known.inputs = known.refused + known.read + len(known.wrong)
+    following = min(count["at"] for count in counts)
+    return "\n".join([f"{known.line()}; go on with --first {following}", *_summary(known)])
 
 
 def _keep(result: Result, seed: int, corpus: Path, keep: Path) -> None:
@@ -466,6 +595,8 @@ def main() -> int:
     call = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     call.add_argument("--parser", action="append", choices=PARSERS, help="default: all")
     call.add_argument("--inputs", type=int, default=300)
+    call.add_argument("--first", type=int, default=0, help="number of the first input")
+    call.add_argument("--every", type=float, default=60.0, help="seconds between two standings")
     call.add_argument("--seed", type=int, default=0)
     call.add_argument("--jobs", type=int, default=1)
     call.add_argument("--keep", type=Path, help="folder for the inputs that were wrong")
@@ -477,7 +608,8 @@ def main() -> int:
         return 0
     wrong = 0
     for parser in chosen.parser or PARSERS:
-        result = fuzz(parser, chosen.inputs, chosen.seed, chosen.jobs, chosen.keep)
+        numbers = (chosen.inputs, chosen.seed, chosen.jobs)
+        result = fuzz(parser, *numbers, chosen.keep, chosen.first, chosen.every)
         print("\n".join([result.line(), *_summary(result)]), flush=True)
         wrong += len(result.wrong)
     return int(wrong > 0)

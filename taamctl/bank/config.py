@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import torch
 
 METHODS = "taamctl.methods"
+NOT_KEPT = ("gaussian", "class")  # routers that would need other sums than a bank keeps
 P = TypeVar("P")
 Recorded = Mapping[str, Plain]  # the parameters that a manifest holds, by section
 
@@ -89,6 +90,13 @@ def from_params(checked: Params, method: str, seed: int) -> Config:
         usable = [name for name in registry.builtin(METHODS) if _fits(checked, made, name)]
         raise TaamctlError(
             f"a bank cannot keep {method}: {reason}", f"choose one of {', '.join(usable)}"
+        )
+    if made.infer.router in NOT_KEPT:
+        raise TaamctlError(
+            f"infer.router: a bank cannot route by {made.infer.router}: it keeps what a regression "
+            "and prototypes need",
+            "add --set infer.router=auto; taamctl predict --router auto, ridge or prototype "
+            "chooses later",
         )
     if made.split.val <= 0:
         raise TaamctlError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -70,7 +71,7 @@ def is_broken_pipe(error: BaseException | None) -> bool:
 
 def drop_output() -> int:
     """Send what is buffered for stdout nowhere: its reader is gone, or the disk is full."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    _send_nowhere(1)
     return 0
 
 
@@ -79,4 +80,16 @@ def drop_unread_messages() -> None:
     try:
         sys.stderr.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        _send_nowhere(2)
+
+
+def _send_nowhere(number: int) -> None:
+    """Point a file handle to the null device; its own is given up first, for there may be no other
+    one left.
+    """
+    with contextlib.suppress(OSError):
+        os.close(number)
+    opened = os.open(os.devnull, os.O_WRONLY)
+    if opened != number:
+        os.dup2(opened, number)
+        os.close(opened)

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from taamctl.core import blas_buffers
+
 RULE = "flushed to zero by the CPU"
 PAUSE_HARD = 2  # omp_pause_hard of OpenMP 5: the threads of a pool end
 SMALL = (1e-30, 1e-10)  # both normal in float32; their product is not
@@ -32,6 +34,7 @@ def flushed() -> Iterator[None]:
     """
     import torch
 
+    blas_buffers.take_for_numpy()  # all that computes begins here
     if flushes_here():
         _require_of_threads()
         yield

@@ -18,7 +18,7 @@ from taamctl.evaluation.node_sampling import ThinClass
 from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs
 from taamctl.planning.costs import Rates, Workload
-from taamctl.planning.finding import NOTE, STOP, WARN, Finding
+from taamctl.planning.finding import NOTE, STOP, WARN, Finding, worded
 from taamctl.planning.fit import Line
 from taamctl.stream.order import Dropped
 from taamctl.stream.task_split import Split
@@ -247,14 +247,16 @@ def stream_findings(graph: NodeGraph, facts: StreamFacts, params: SplitParams) -
 
 def routing_findings(routed: Routed) -> list[Finding]:
     """Return why task-ID inference would fail, as validation tells it, and what to set where
-    another profile and metric do better.
+    another profile and metric do better: suggested as it is, for halves of the validation nodes
+    speak for it, and tried so that its gain is known. Routers that learn from sums are not tried.
     """
     found = routing.Evidence(**routed)
     doubts = routing.doubts(found)
     changes = routing.instead(found)
     if changes:
-        mend = "set " + " and ".join(change.replace("=", ": ") for change in changes)
-        return [Finding(WARN, doubt, mend, changes) for doubt in doubts]
+        together = " ".join(changes)
+        tries = () if together.startswith("infer.router=") else (together,)
+        return [Finding(WARN, doubt, f"set {worded(together)}", changes, tries) for doubt in doubts]
     mend = (
         "route per node (taamctl eval --lens), or use a method that needs no task ID, such as "
         "analytic"

@@ -96,7 +96,8 @@ def tried(bench: Bench, changes: Sequence[str]) -> list[Tried]:
 
 def _changed(params: Params, change: str) -> Params:
     tree = copy.deepcopy(dict(params.tree))
-    set_value(tree, change)
+    for setting in change.split(" "):
+        set_value(tree, setting)
     return replace(params, tree=tree)
 
 

@@ -27,6 +27,8 @@ def untried(findings: Sequence[Finding], why: str = "not tried") -> list[Finding
 def _untried(finding: Finding, why: str) -> Finding:
     if not finding.tries:
         return finding
+    if finding.changes:
+        return replace(finding, mend=f"{finding.mend} ({why})")
     might = ", or ".join(f"set {worded(change)}" for change in finding.tries)
     return replace(finding, mend=_joined(f"{might} ({why})", finding.mend))
 
@@ -67,9 +69,12 @@ def _with_outcome(finding: Finding, found: dict[str, Tried]) -> Finding:
         return finding
     best = max(tried, key=lambda one: one.after)
     said = "; ".join(map(str, sorted(tried, key=lambda one: -one.after)))
+    if finding.changes:
+        return replace(finding, mend=f"{finding.mend}; tried: {said} ({PROBED})", tried=tried)
     if best.helps:
         mend = _joined(f"set {said} ({PROBED})", finding.mend)
-        return replace(finding, mend=mend, changes=(best.change,), tried=tried)
+        changes = tuple(best.change.split(" "))
+        return replace(finding, mend=mend, changes=changes, tried=tried)
     mend = _joined(f"tried, and no change helps for sure: {said} ({PROBED})", finding.mend)
     return replace(finding, mend=mend, tried=tried)
 

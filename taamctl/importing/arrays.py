@@ -18,10 +18,11 @@ from taamctl.importing.column_names import guess, matching, named, whole_names
 from taamctl.importing.given_stream import parts_from_masks
 from taamctl.importing.masks import mask_keys, read_masks
 from taamctl.importing.messages import quoted
+from taamctl.importing.name_patterns import exact
 from taamctl.importing.no_label import Said
 from taamctl.importing.node_ids import ends_of, rows_or_ids, usable_names
 from taamctl.importing.node_labels import plain_labels
-from taamctl.importing.options import ImportOptions, exact
+from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.roles import refuse_both
 from taamctl.importing.stated_stream import tasks_of_nodes

@@ -6,9 +6,9 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 from taamctl.core.errors import TaamctlError
+from taamctl.importing import name_patterns
 from taamctl.importing.messages import shown
 from taamctl.importing.options import ImportOptions
 
@@ -121,7 +121,7 @@ def matching(
     Raises:
         TaamctlError: a pattern that none matches.
     """
-    for pattern in patterns:
-        if pattern not in names and not any(fnmatchcase(n, pattern) for n in names):
-            named(pattern, names, where, option)
-    return tuple(n for n in names if any(n == p or fnmatchcase(n, p) for p in patterns))
+    found, without = name_patterns.matching(patterns, names)
+    if without:
+        named(without[0], names, where, option)
+    return tuple(name for name in names if name in found)

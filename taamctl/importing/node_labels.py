@@ -162,6 +162,11 @@ def _refuse_no_classes(values: list[float | int], text: list[str], where: str) -
 
 def _from_one_hot(raw: Array, where: str) -> Array:
     """Return the column of the one in every row, -1 for a row of zeros."""
+    if not raw.shape[1]:
+        raise TaamctlError(
+            f"{where}: labels of shape {raw.shape} hold no class",
+            "a node has one class; give one column",
+        )
     if raw.dtype.kind not in "iufb":
         raise TaamctlError(
             f"{where}: labels of shape {raw.shape} are not one-hot: they are {raw.dtype}",

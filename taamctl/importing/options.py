@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from glob import escape
 from itertools import chain
 
 LISTED = ("features", "ignore")  # options that take commas
@@ -98,13 +96,3 @@ def one_listed(name: str) -> str:
     if not set(name) & set(',"\r\n') and name == name.strip():
         return name
     return '"' + name.replace('"', '""') + '"'
-
-
-def exact(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """Return names for an option that takes patterns: escaped where one matches another name."""
-
-    def catches(name: str) -> bool:
-        return any(fnmatchcase(other, name) for other in others if other != name)
-
-    patterned = {name for name in names if set(name) & set("*?[") and catches(name)}
-    return tuple(escape(name) if name in patterned else name for name in names)

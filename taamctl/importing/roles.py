@@ -28,9 +28,10 @@ from taamctl.importing.counting_columns import like_ids, numbers_of_rows
 from taamctl.importing.given_stream import parts_from_masks
 from taamctl.importing.mask_columns import mask_columns
 from taamctl.importing.messages import quoted
+from taamctl.importing.name_patterns import exact
 from taamctl.importing.no_label import Said
 from taamctl.importing.node_ids import UNNAMED
-from taamctl.importing.options import ImportOptions, exact
+from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.stated_stream import tasks_of_nodes
 from taamctl.importing.tables import Table

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from taamctl.core import blas_buffers
 from taamctl.core.errors import TaamctlError
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
@@ -59,6 +60,7 @@ def project(g: torch.Tensor, memories: torch.Tensor, margin: float) -> torch.Ten
     quadratic = (wide @ wide.T).cpu().numpy()
     largest = max(1.0, float(np.trace(quadratic)) / len(against))
     quadratic += RIDGE * largest * np.eye(len(against))  # positive definite whatever their size
+    blas_buffers.take_for_scipy()
     lower = np.linalg.cholesky(quadratic)
     u, _ = nnls(lower.T, -np.linalg.solve(lower, quadratic.sum(1) * margin + against))
     return g + torch.from_numpy(u + margin).to(g) @ memories

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from taamctl.core import blas_buffers
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.spec import param
 from taamctl.core.types import Array, QueryGraph, TaskData
@@ -72,6 +73,7 @@ class Method(Base):
         from sklearn.linear_model import LogisticRegression
         from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
+        blas_buffers.take_for_scipy()
         model = LogisticRegression(
             C=self.params.c,
             max_iter=self.params.iterations,

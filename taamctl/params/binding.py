@@ -87,6 +87,17 @@ def _shown(value: object) -> str:
     return text
 
 
+def _colons(value: object) -> str:
+    """Say how a mapping is written that YAML takes for a list of names: `{2:1}` has no blank."""
+    if not isinstance(value, Mapping):
+        return ""
+    names = [key for key, held in value.items() if held is None and ":" in str(key)]
+    if not names:
+        return ""
+    meant = ", ".join(str(name).replace(":", ": ", 1) for name in names)
+    return f"; a blank belongs behind a colon: {{{meant[:MOST_SHOWN]}}}"
+
+
 def kind_name(kind: object) -> str:
     """Return a parameter's type in words."""
     args = typing.get_args(kind)
@@ -109,7 +120,7 @@ def _value(
         made = msgspec.convert(_respelled(kind, value), kind)
         _require_finite(made)
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError):
-        faults.append(f"{where}: {_shown(value)} is no {kind_name(kind)}")
+        faults.append(f"{where}: {_shown(value)} is no {kind_name(kind)}{_colons(value)}")
         return None
     if made is None:
         return None

@@ -13,7 +13,7 @@ class Tried:
     """One change that was measured on validation nodes.
 
     Attributes:
-        change: as `section.key=value`.
+        change: as `section.key=value`; several that go together with a blank between them.
         before, after: AA of the linear probe without and with it, as fractions.
         low, high: the 95 % interval of the difference.
     """
@@ -41,8 +41,8 @@ class Tried:
 
 
 def worded(change: str) -> str:
-    """Return `section.key: value` of a change."""
-    return change.replace("=", ": ", 1)
+    """Return `section.key: value` of a change, and of all that go together."""
+    return " and ".join(setting.replace("=", ": ", 1) for setting in change.split(" "))
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class Finding:
         level: `stop` (the run would end in an error), `warning` or `note`.
         what: what was found. mend: what can be done about it.
         changes: parameters that are suggested, as `section.key=value`.
-        tries: changes that may help, each alone; none is suggested before it was tried.
+        tries: changes that may help, each alone; none is suggested before it was tried, but what
+            `changes` has.
         tried: what came out of that.
     """
 

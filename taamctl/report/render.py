@@ -108,15 +108,22 @@ def warnings(rows: Sequence[SeedsRow]) -> list[str]:
 
 def _remedy(rows: Sequence[SeedsRow]) -> str:
     """Return what to call instead."""
-    for row in rows:
-        if row.instead:
-            sets = "".join(f" --set {setting}" for setting in row.instead)
-            return f"Run: {command(row)}{sets}"
+    able = [row for row in rows if row.instead]
+    if able:
+        sets = "".join(f" --set {setting}" for setting in able[0].instead)
+        return f"Run: {command(*_alike(able))}{sets}"
     first = rows[0]
     return (
         f"Route per node (taamctl eval --lens --dataset {first.dataset} --method {first.method} "
         f"--seed {first.seeds[0]}), or use a method that needs no task ID, such as analytic."
     )
+
+
+def _alike(rows: Sequence[SeedsRow]) -> list[SeedsRow]:
+    """Return the rows that one call makes: those with the first one's seeds and parameters."""
+    first = rows[0]
+    wanted = (first.instead, first.seeds, changes(first))
+    return [row for row in rows if (row.instead, row.seeds, changes(row)) == wanted]
 
 
 def differences(rows: Sequence[SeedsRow]) -> list[str]:
@@ -168,11 +175,17 @@ def markdown(rows: Sequence[SeedsRow], decimals: int) -> str:
     return "\n".join(out) + "\n"
 
 
-def command(row: SeedsRow) -> str:
-    """Return the command line that makes a row."""
+def command(row: SeedsRow, *others: SeedsRow) -> str:
+    """Return the command line that makes a row.
+
+    Args:
+        others: rows of other methods that differ in nothing else: they are made too.
+    """
     seeds = " ".join(f"--seed {seed}" for seed in row.seeds)
     changed = "".join(f" --set '{change}'" for change in changes(row))
-    return f"taamctl run --dataset {row.dataset} --method {row.method} {seeds}{changed}"
+    names = dict.fromkeys(each.method for each in (row, *others))
+    methods = " ".join(f"--method {name}" for name in names)
+    return f"taamctl run --dataset {row.dataset} {methods} {seeds}{changed}"
 
 
 def changes(row: SeedsRow) -> list[str]:

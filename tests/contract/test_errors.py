@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,3 +176,16 @@ def test_a_library_that_finds_no_memory_is_one_line(capsys: pytest.CaptureFixtur
     assert said.startswith("error: out of memory\nhint: ")
     with pytest.raises(ImportError, match="no module"):
         exit_codes.code_of(ImportError("no module called x"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of handles")
+@pytest.mark.parametrize("number", [1, 2])
+def test_output_is_dropped_where_no_handle_is_left(number: int) -> None:
+    code = (
+        "import resource, sys; from taamctl.cli import exit_codes\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"
+        f"exit_codes._send_nowhere({number}); print('out'); print('err', file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = {1: ("", "err\n"), 2: ("out\n", "")}[number]
+    assert (done.returncode, done.stdout, done.stderr) == (0, *said)

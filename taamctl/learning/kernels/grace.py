@@ -23,10 +23,16 @@ TEMPERATURE = 0.5
 PROJECTED = 512
 LR = 1e-3
 WEIGHT_DECAY = 1e-5
-CHUNK = 2000  # rows of the similarity matrix held at once
+CHUNK = 2000  # rows of the similarity matrix held at once, where that is no more than
+HELD = 1 << 27  # similarities at once
 
 
-def contrastive_loss(u: torch.Tensor, v: torch.Tensor, chunk: int = CHUNK) -> torch.Tensor:
+def rows_at_once(nodes: int) -> int:
+    """Return how many rows of [N, 2 N] similarities are made at once."""
+    return max(1, min(CHUNK, HELD // (2 * max(nodes, 1))))
+
+
+def contrastive_loss(u: torch.Tensor, v: torch.Tensor, chunk: int = 0) -> torch.Tensor:
     """Return the mean over nodes and both directions of
 
     -log( e^{s(u_i,v_i)/t} / (sum_{j != i} e^{s(u_i,u_j)/t} + sum_j e^{s(u_i,v_j)/t}) ), s the
@@ -37,9 +43,11 @@ def contrastive_loss(u: torch.Tensor, v: torch.Tensor, chunk: int = CHUNK) -> to
 
     Args:
         u, v: [N, P] projections of the two views.
+        chunk: rows; 0: as many as `rows_at_once` says.
 
     Source: Zhu et al. (2020), Eq. 1.
     """
+    chunk = chunk or rows_at_once(len(u))
     u = functional.normalize(u, dim=1)
     v = functional.normalize(v, dim=1)
     return (_one_way(u, v, chunk) + _one_way(v, u, chunk)) / 2

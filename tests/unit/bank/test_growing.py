@@ -192,6 +192,10 @@ def test_methods_that_a_bank_cannot_keep_are_refused_by_name(config) -> None:
         config("tamm")
     with pytest.raises(TaamctlError, match="validation nodes"):
         config("taam", "split.val=0.0", "split.train=0.8")
+    for name in ("gaussian", "class"):
+        with pytest.raises(TaamctlError, match=f"a bank cannot route by {name}: ") as caught:
+            config("taam", f"infer.router={name}")
+        assert "--set infer.router=auto" in caught.value.hint
 
 
 def test_a_graph_is_cut_into_its_own_tasks_or_by_size(tmp_path, config, graph) -> None:

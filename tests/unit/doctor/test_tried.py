@@ -10,13 +10,15 @@ import pytest
 import yaml
 
 from taamctl.core.types import Array, NodeGraph
-from taamctl.doctor import advice, graph_advice, graph_stats, tried_advice
+from taamctl.doctor import advice, graph_advice, graph_stats, task_ids, tried_advice
 from taamctl.doctor.trial import Bench
 from taamctl.evaluation import node_sampling
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.params.params_file import PACKAGED
+from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.sections import Params
 from taamctl.params.split_params import SplitParams
+from taamctl.params.train_params import InferParams
 from taamctl.planning.finding import WARN, Finding
 from taamctl.stream.task_split import Facts, make_split
 
@@ -60,6 +62,28 @@ def test_what_helps_is_suggested_with_its_gain_and_interval() -> None:
     other = tried_advice.measured([HOPS], bench(made.graph, hops=0))
     assert other[0].tried[0].before == one.after, "the change is what it says"
     assert (other[0].tried[0].low, other[0].tried[0].high) == pytest.approx((0, 0), abs=0.1)
+
+
+def test_a_routing_that_halves_speak_for_is_suggested_and_tried() -> None:
+    rng = np.random.default_rng(3)
+    y = np.repeat(np.arange(4), 60)
+    # two tasks in the same direction from the origin, at other lengths: their cosine is 1
+    x = np.array([2.0, 2.0, 3.0, 3.0])[y, None] + 0.3 * rng.standard_normal((len(y), 16))
+    x[:, 0] += np.where(y % 2, 1.0, -1.0)
+    made = bench(graph_of(x, y, np.stack([np.arange(240), (np.arange(240) + 1) % 240], 1)))
+    infer, pre = made.params.section(InferParams), made.params.section(PrecomputeParams)
+    routed = task_ids.on_validation(x.astype(np.float32), made.split, pre, "none", infer)
+    (doubted,) = advice.routing_findings(routed)
+    pair = ("infer.profile=amp", "infer.metric=euclid")
+    (found,) = tried_advice.measured([doubted], made)
+    (one,) = found.tried
+    assert (found.changes, one.change) == (pair, " ".join(pair))
+    assert 0 < one.low < one.after - one.before
+    start = "set infer.profile: amp and infer.metric: euclid"
+    assert found.mend.startswith(f"{start}; tried: ")
+    assert f"{100 * (one.after - one.before):+.1f} points" in found.mend
+    (quick,) = tried_advice.untried([doubted])
+    assert (quick.changes, quick.mend) == (pair, f"{start} (not tried)")
 
 
 def test_what_does_not_help_is_tried_and_not_suggested() -> None:

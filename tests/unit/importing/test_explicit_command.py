@@ -20,7 +20,7 @@ from taamctl.core.types import NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import content_hash
 from taamctl.importing import headers, roles
-from taamctl.importing.options import exact
+from taamctl.importing.name_patterns import exact
 
 spec_of = importlib.util.spec_from_file_location(
     "taamctl_tests_formats_again", Path(__file__).parents[1] / "graph" / "formats.py"

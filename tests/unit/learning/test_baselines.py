@@ -11,6 +11,7 @@ import torch
 from torch.nn import functional
 
 from taamctl.core import registry
+from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.types import QueryGraph, StreamInfo, Task, TaskData
 from taamctl.learning.contract import replay_buffer
@@ -503,6 +504,22 @@ def test_contrastive_loss_closed_form_chunks_and_definition() -> None:
             )
             total += -torch.log(torch.exp(x[i] @ z[i] / 0.5) / down) / 22
     assert torch.allclose(whole, total, atol=1e-5)
+
+
+def test_similarities_are_made_in_blocks_that_fit() -> None:
+    for nodes in (0, 1, 2_000, 32_000, 33_600, 100_001, 1 << 30):
+        rows = grace.rows_at_once(nodes)
+        assert 1 <= rows <= grace.CHUNK
+        assert rows == 1 or rows * 2 * nodes <= grace.HELD
+    assert grace.rows_at_once(33_000) == grace.CHUNK > grace.rows_at_once(34_000)
+
+
+@pytest.mark.parametrize("name", ["tpp", "gpf"])
+def test_pretraining_on_too_many_nodes_is_refused_before_it_begins(name: str) -> None:
+    make(name, pretrain="grace", pretrain_epochs=1, pretrain_nodes=N).learn((task(0),))
+    begun = make(name, pretrain="grace", pretrain_nodes=N - 1)
+    with pytest.raises(TaamctlError, match=rf"the {N} training nodes of task 0 in .* is {N - 1}$"):
+        begun.learn((task(0),))
 
 
 def test_a_pair_stored_twice_adds_to_its_weight_and_the_stored_arrays_stay() -> None:

@@ -143,3 +143,25 @@ def test_the_command_names_every_changed_parameter() -> None:
         "datasets.synthetic.noise=0.5",
         "methods.taam.profile=text",
     ]
+
+
+def test_what_to_run_instead_names_every_method_that_differs_in_nothing_else() -> None:
+    (row,) = report_rows.over_seeds([_run(1, 0.9)])
+    sets = ["infer.profile=amp", "infer.metric=euclid"]
+    made = [
+        replace(
+            row,
+            dataset="own",
+            method=name,
+            doubts=["they fail"],
+            instead=sets,
+            settings={"train": {"train": held}},
+        )
+        for name, held in (("taam", {}), ("linear_probe", {}), ("gpf", {"lr": 0.1}))
+    ]
+    (said,) = render.warnings(made)
+    assert said == (
+        "warning: own (taam, linear_probe, gpf): they fail. Run: taamctl run --dataset own "
+        "--method taam --method linear_probe --seed 1 "
+        "--set infer.profile=amp --set infer.metric=euclid"
+    )

@@ -95,6 +95,15 @@ def test_overrides_are_yaml_and_must_name_a_key() -> None:
         read(PACKAGED, ["train.lr"])
 
 
+def test_a_blank_that_lacks_behind_a_colon_is_told() -> None:
+    tree = read(PACKAGED, ["infer.hops={2:1, 0:0.5}"])
+    faults: list[str] = []
+    assert bind(InferParams, tree["infer"], "infer", faults) is None
+    assert [one.partition("; ")[2] for one in faults] == [
+        "a blank belongs behind a colon: {2: 1, 0: 0.5}"
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("a: [", "no valid YAML"), ("- 1\n- 2\n", "no mapping of sections"), ("", "no mapping")],
