@@ -5,6 +5,7 @@
 propagation, condensing, prompting: kernels, 1.00 = the fastest (or the bare product). training: one
 step at the shapes of a task of Photo, Computer and Citeseer, 1.00 = the dense products with W1.
 crossover: sparse over dense step by density of H. reading: the artefact store against bare bytes.
+closed form: a ridge by eigenvalues over one by factors, in CPU.
 subnormals: numbers below 1e-38, kept over flushed. scaling: fitted exponents. whole: processes from
 raw data to metrics (needs the data sets; says which are not there); products: the same at the size
 of ogbn-products, not part of a bare call. `--compare` puts an earlier `--json` file beside the new
@@ -19,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import closed_form
 import kernels
 import reading
 import scaling
@@ -58,6 +60,10 @@ BENCHMARKS: dict[str, Callable[[], Result]] = {
         density: {"ratio": round(r, 2)} for density, r in training.crossover().items()
     },
     "reading": lambda: ratios(reading.reading(), "bare bytes"),
+    "closed form": lambda: {
+        name: ratios_within(seconds, "factors")
+        for name, seconds in closed_form.closed_form().items()
+    },
     "scaling": scaling.scaling,
     **{
         f"subnormals {kind}": (
