@@ -6,6 +6,7 @@ propagation, condensing, prompting: kernels, 1.00 = the fastest (or the bare pro
 step at the shapes of a task of Photo, Computer and Citeseer, 1.00 = the dense products with W1.
 steps: one step of every method that trains a net, 1.00 = that step as its equations read.
 crossover: sparse over dense step by density of H. reading: the artefact store against bare bytes.
+closed form: a ridge by eigenvalues over one by factors, in CPU.
 subnormals: numbers below 1e-38, kept over flushed. scaling: fitted exponents. whole: processes from
 raw data to metrics (needs the data sets; says which are not there); products: the same at the size
 of ogbn-products, not part of a bare call. `--compare` puts an earlier `--json` file beside the new
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import closed_form
 import kernels
 import net_steps
 import reading
@@ -64,6 +66,10 @@ BENCHMARKS: dict[str, Callable[[], Result]] = {
         density: {"ratio": round(r, 2)} for density, r in training.crossover().items()
     },
     "reading": lambda: ratios(reading.reading(), "bare bytes"),
+    "closed form": lambda: {
+        name: ratios_within(seconds, "factors")
+        for name, seconds in closed_form.closed_form().items()
+    },
     "scaling": scaling.scaling,
     **{
         f"subnormals {kind}": (

@@ -182,7 +182,7 @@ def pack(gram: torch.Tensor) -> torch.Tensor:
 def unpack(packed: torch.Tensor, width: int) -> torch.Tensor:
     """Return the symmetric matrix whose upper half `pack` returned."""
     upper = torch.zeros(width, width, dtype=packed.dtype)
-    for i, values in enumerate(packed.split(list(range(width, 0, -1)))):
+    for i, values in enumerate(torch.split(packed, list(range(width, 0, -1)))):
         upper[i, i:] = values
     return upper + upper.triu(1).T
 

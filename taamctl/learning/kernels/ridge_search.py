@@ -2,7 +2,8 @@
 
 A factor gives X, its residual and the trace that the score needs for 2/3 P^3 operations; an
 eigendecomposition costs far more than the three or four factors that a search asks for. The search
-is done in float32, where scores are right to 1e-5, and again in float64 where that could matter.
+is done in float32, where scores near the best are right to 1e-5, and again in float64 where that
+could matter.
 Source: Golub, Heath, Wahba (1979); the search over factors is ours.
 """
 
@@ -13,10 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
 # Ridges that are chosen from: four a decade.
 GRID = 10.0 ** torch.linspace(-2, 1, 13, dtype=torch.float64)
-CLOSE = 1e-4  # relative difference of two scores that float32 does not decide
+CLOSE = 5e-4  # relative difference of two scores that float32 does not decide
+NARROW = 512  # up to this width every ridge is tried: it costs little
+FEW = 1 / 8  # of the width; of fewer nodes scores have several lows, and every ridge is tried
 BLOCK = 256  # triangles up to this width are inverted at once
 
 
@@ -65,7 +69,8 @@ class Regression:
     def _factor(self, ridge: float) -> torch.Tensor:
         shifted = self.matrix.clone()
         shifted.diagonal().add_(ridge)
-        return torch.linalg.cholesky(shifted)
+        factor: torch.Tensor = torch.linalg.cholesky(shifted)
+        return factor
 
 
 def solved(regression: Regression, ridge: float | None) -> tuple[torch.Tensor, float]:
@@ -77,21 +82,28 @@ def solved(regression: Regression, ridge: float | None) -> tuple[torch.Tensor, f
     chosen = chosen_ridge(regression) if ridge is None else ridge
     try:
         return regression.solution(chosen), chosen
-    except torch.linalg.LinAlgError:
+    except LinAlgError:
         return regression.without_negative().solution(chosen), chosen
 
 
 def chosen_ridge(regression: Regression) -> float:
-    """Return the ridge of `GRID` with the lowest score."""
-    start = likely(len(regression.matrix), regression.nodes)
+    """Return the ridge of `GRID` with the lowest score.
+
+    Scores may have a second low at an end of the grid, so both ends are tried too.
+    """
+    width, last = len(regression.matrix), len(GRID) - 1
+    if width <= NARROW or regression.nodes < FEW * width:
+        exact = _on_grid(regression)
+        return float(GRID[best({i: exact(i) for i in range(len(GRID))})])
+    starts = {0, likely(width, regression.nodes), last}
     try:
-        scores = walk(_on_grid(regression.rough()), len(GRID), start)
+        scores = walk(_on_grid(regression.rough()), len(GRID), starts)
         first, second = sorted(scores.values())[:2]
         decided = second > first * (1 + CLOSE)
-    except torch.linalg.LinAlgError:  # too near to singular for float32
-        scores, decided = {start: 0.0}, False
+    except LinAlgError:  # too near to singular for float32
+        scores, decided = dict.fromkeys(starts, 0.0), False
     if not decided:
-        scores = walk(_on_grid(regression), len(GRID), best(scores))
+        scores = walk(_on_grid(regression), len(GRID), set(scores))
     return float(GRID[best(scores)])
 
 
@@ -103,11 +115,11 @@ def likely(width: int, nodes: int) -> int:
     return int(min(max(round(4 * (guess + 2)), 0), len(GRID) - 1))
 
 
-def walk(score: Callable[[int], float], count: int, start: int) -> dict[int, float]:
-    """Return place -> score on the way from `start` downhill to a place of 0..count-1 that no
-    neighbour is below.
+def walk(score: Callable[[int], float], count: int, starts: set[int]) -> dict[int, float]:
+    """Return place -> score at `starts` and on the way from the best of them downhill to a place of
+    0..count-1 that no neighbour is below.
     """
-    known = {start: score(start)}
+    known = {i: score(i) for i in sorted(starts)}
     while True:
         at = best(known)
         unknown = [i for i in (at - 1, at + 1) if 0 <= i < count and i not in known]

@@ -8,11 +8,12 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from taamctl.core.types import SCOPES, Array, Prediction, QueryGraph
+from taamctl.core.types import SCOPES, Array, QueryGraph
 from taamctl.learning.contract.method import Method, State
 from taamctl.learning.routing import routing_choice, task_id
 
-Predicted = tuple[int, int, Prediction]  # stage, query graph, what is predicted
+# stage, query graph, chosen task, logits [n, seen] of the stage's model under it
+Answered = tuple[int, int, int, torch.Tensor]
 
 
 def _columns(queries: Sequence[QueryGraph]) -> list[slice]:
@@ -27,6 +28,10 @@ def predict_stream(
     """Return scope -> [T, N] int32 predicted classes, the queries' rows one after the other; -1
     where there is no prediction.
 
+    `legacy` among the scopes: the final model's predictions in the method's own scope, all_seen cut
+    to the classes seen at every stage. The released test pass reloads the final model for every
+    stage, so this is what its "accuracy after stage t" is.
+
     Args:
         states: per stage what the method kept of it.
         queries: T query graphs.
@@ -34,18 +39,21 @@ def predict_stream(
     """
     columns = _columns(queries)
     shape = (len(queries), columns[-1].stop)
-    out = {scope: np.full(shape, -1, np.int32) for scope in SCOPES}
-    predict = _from_the_last if method.cumulative else _stage_by_stage
-    for stage, j, made in predict(method, states, queries, choice):
+    out = {scope: np.full(shape, -1, np.int32) for scope in (*SCOPES, "legacy")}
+    answered = _from_the_last if method.cumulative else _stage_by_stage
+    for stage, j, chosen, logits in answered(method, states, queries, choice):
+        made = method.scopes(logits, chosen)
         for scope in SCOPES:
             out[scope][stage, columns[j]] = made.labels[scope].cpu().numpy()
+        if stage == len(queries) - 1:
+            out["legacy"][j:, columns[j]] = _legacy(method, logits, chosen, j)
     return out
 
 
 def _stage_by_stage(
     method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array
-) -> Iterator[Predicted]:
-    """Load every stage's model and predict every task seen: T^2 / 2 query graphs."""
+) -> Iterator[Answered]:
+    """Load every stage's model and ask it for every task seen: T^2 / 2 query graphs."""
     shared = method.shared()
     for stage in range(len(queries)):
         if not method.trains(stage):
@@ -54,12 +62,12 @@ def _stage_by_stage(
         for j in range(stage + 1):
             chosen = int(choice[stage, j])
             if chosen >= 0 and len(queries[j].h):
-                yield stage, j, method.predict(queries[j], chosen)
+                yield stage, j, chosen, _logits(method, queries[j], chosen)
 
 
 def _from_the_last(
     method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array
-) -> Iterator[Predicted]:
+) -> Iterator[Answered]:
     """Load the last model alone, once per query graph and chosen task: an earlier stage's logits
     are its first columns.
     """
@@ -71,39 +79,22 @@ def _from_the_last(
             if chosen < 0 or not len(query.h) or not method.trains(stage):
                 continue
             if chosen not in logits:
-                with torch.no_grad():
-                    logits[chosen] = method.logits(query, chosen)
-            yield stage, j, method.scopes(logits[chosen][:, : method.info.bounds[stage][1]], chosen)
+                logits[chosen] = _logits(method, query, chosen)
+            yield stage, j, chosen, logits[chosen][:, : method.info.bounds[stage][1]]
 
 
-def predict_legacy(
-    method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array
-) -> Array:
-    """Return [T, N] int32: the final model's predictions in the method's own scope, all_seen cut to
-    the classes seen at every stage.
+def _logits(method: Method, query: QueryGraph, chosen: int) -> torch.Tensor:
+    with torch.no_grad():
+        return method.logits(query, chosen)
 
-    The released test pass reloads the final model for every stage, so this is what its "accuracy
-    after stage t" is.
 
-    Args:
-        choice: [T, T] as for `predict_stream`; the last stage's decisions are used.
-    """
-    columns = _columns(queries)
-    out = np.full((len(queries), columns[-1].stop), -1, np.int32)
-    method.load(method.shared(), states)
-    for j, query in enumerate(queries):
-        chosen = int(choice[-1, j])
-        if chosen < 0 or not len(query.h):
-            continue
-        with torch.no_grad():
-            logits = method.logits(query, chosen)
-        low, high = method.info.bounds[chosen]
-        first = low if method.scope == "task_only" else 0
-        for stage in range(j, len(queries)):
-            last = method.info.bounds[stage][1] if method.scope == "all_seen" else high
-            predicted = logits[:, first:last].argmax(1) + first
-            out[stage, columns[j]] = predicted.cpu().numpy()
-    return out
+def _legacy(method: Method, logits: torch.Tensor, chosen: int, first: int) -> Array:
+    """Return what the final model predicts at the stages from `first` on, [T - first, n]."""
+    low, high = method.info.bounds[chosen]
+    begin = low if method.scope == "task_only" else 0
+    seen = [last for _, last in method.info.bounds[first:]]
+    ends = seen if method.scope == "all_seen" else [high] * len(seen)
+    return np.stack([(logits[:, begin:end].argmax(1) + begin).cpu().numpy() for end in ends])
 
 
 def infer_parts(
@@ -154,5 +145,4 @@ def _part(
         "similarity": decided.similarity,
         "margin": decided.margin,
         **predict_stream(method, states, queries, decided.choice),
-        "legacy": predict_legacy(method, states, queries, decided.choice),
     }
