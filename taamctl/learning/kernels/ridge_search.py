@@ -1,7 +1,7 @@
 """Solve (A + r I) X = B, r by generalised cross-validation, from a few Cholesky factors.
 
 A factor gives X, its residual and the trace that the score needs for 2/3 P^3 operations; an
-eigendecomposition costs far more than the three or four factors that a search asks for. The search
+eigendecomposition costs far more than the five or six factors that a search asks for. The search
 is done in float32, where scores near the best are right to 1e-5, and again in float64 where that
 could matter.
 Source: Golub, Heath, Wahba (1979); the search over factors is ours.
@@ -89,7 +89,8 @@ def solved(regression: Regression, ridge: float | None) -> tuple[torch.Tensor, f
 def chosen_ridge(regression: Regression) -> float:
     """Return the ridge of `GRID` with the lowest score.
 
-    Scores may have a second low at an end of the grid, so both ends are tried too.
+    Scores may have a second low, most often at an end of the grid, so both ends are tried too. One
+    inside the grid, which was seen for few nodes alone, would be missed.
     """
     width, last = len(regression.matrix), len(GRID) - 1
     if width <= NARROW or regression.nodes < FEW * width:
