@@ -159,7 +159,7 @@ def counts(records: Sequence[Record]) -> str:
         "not defined",
     )
     found = {v: sum(r["verdict"] == v for r in records) for v in verdicts}
-    return ", ".join(f"{n} {v}" for v, n in found.items() if n)
+    return ", ".join(f"{n} {v}" for v, n in found.items() if n) or "no cells"
 
 
 def markdown(target: str, records: Sequence[Record], lines: Sequence[str], command: str) -> str:

@@ -249,3 +249,4 @@ def test_a_cell_that_stays_apart_says_what_was_tried() -> None:
     joint = next(r for r in published.rows("tried") if r.only)
     assert joint.concerns("computer")
     assert not joint.concerns("photo")
+    assert reproduction.counts([]) == "no cells"
