@@ -15,12 +15,14 @@ from typer import Option
 
 from taamctl.cli import exit_codes
 from taamctl.cli.console import say
+from taamctl.cli.help_page import HelpCommand, HelpGroup
 from taamctl.cli.progress_bars import end_bars
 from taamctl.cli.shared_options import flat
 from taamctl.core.this_system import require_machine
 
 app = typer.Typer(
     name="taamctl",
+    cls=HelpGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -31,7 +33,7 @@ app = typer.Typer(
 VERBS = (
     *("run", "split", "precompute", "train", "infer", "eval", "report", "plan", "predict"),
     *("audit", "compare", "reproduce", "params", "init", "inspect", "doctor"),
-    *("status", "keys", "verify"),
+    *("status", "keys", "verify", "clean", "docs", "explain"),
 )
 GROUPS = ("data", "methods", "bank")  # verbs with verbs of their own
 
@@ -58,9 +60,12 @@ def main(
 
 for _verb in VERBS:
     _module = importlib.import_module(f"taamctl.cli.verb_{_verb}")
-    app.command(_verb)(flat(_module.command))
+    app.command(_verb, cls=HelpCommand)(flat(_module.command))
 for _group in GROUPS:
-    app.add_typer(importlib.import_module(f"taamctl.cli.verb_{_group}").app, name=_group)
+    _app = importlib.import_module(f"taamctl.cli.verb_{_group}").app
+    for _member in _app.registered_commands:
+        _member.cls = HelpCommand
+    app.add_typer(_app, name=_group, cls=HelpGroup)
 
 
 def entry() -> None:
