@@ -24,7 +24,6 @@ app = typer.Typer(
     name="taamctl",
     cls=HelpGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Graph class-incremental learning: a node classifier that keeps learning new classes on "
     "growing graphs.\n\nStages: split, precompute, train, infer, eval, report. `taamctl run` "
@@ -40,9 +39,9 @@ GROUPS = ("data", "methods", "bank")  # verbs with verbs of their own
 
 def _version(value: bool) -> None:
     if value:
-        from importlib import metadata
+        from taamctl.cli.versions_text import lines
 
-        print(f"taamctl {metadata.version('taamctl')}")
+        print("\n".join(lines()))
         raise typer.Exit
 
 
@@ -60,7 +59,8 @@ def main(
 
 for _verb in VERBS:
     _module = importlib.import_module(f"taamctl.cli.verb_{_verb}")
-    app.command(_verb, cls=HelpCommand)(flat(_module.command))
+    _settings = {"ignore_unknown_options": _verb == "explain"}  # it explains options too
+    app.command(_verb, cls=HelpCommand, context_settings=_settings)(flat(_module.command))
 for _group in GROUPS:
     _app = importlib.import_module(f"taamctl.cli.verb_{_group}").app
     for _member in _app.registered_commands:

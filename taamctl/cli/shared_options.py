@@ -10,13 +10,24 @@ from typing import Annotated, get_type_hints
 
 from typer import Argument, Option
 
+from taamctl.cli.name_completion import datasets, methods
+
+
 Datasets = Annotated[
     list[str] | None,
-    Option("--dataset", help="Data set; repeatable. Default: run.datasets of the parameters."),
+    Option(
+        "--dataset",
+        help="Data set; repeatable. Default: run.datasets of the parameters.",
+        autocompletion=datasets,
+    ),
 ]
 Methods = Annotated[
     list[str] | None,
-    Option("--method", help="Method; repeatable; all: every one. Default: run.methods."),
+    Option(
+        "--method",
+        help="Method; repeatable; all: every one. Default: run.methods.",
+        autocompletion=methods,
+    ),
 ]
 Seeds = Annotated[
     list[int] | None, Option("--seed", help="Base seed; repeatable. Default: run.seeds.", min=0)
@@ -56,7 +67,12 @@ Quiet = Annotated[bool, Option("--quiet", help="No progress on stderr.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 JsonOnStdout = Annotated[bool, Option("--json", help="Print JSON on stdout.")]
 DatasetName = Annotated[
-    str, Argument(help="Data set, as `taamctl data list` names it.", show_default=False)
+    str,
+    Argument(
+        help="Data set, as `taamctl data list` names it.",
+        show_default=False,
+        autocompletion=datasets,
+    ),
 ]
 OUTPUTS = Path("outputs")
 

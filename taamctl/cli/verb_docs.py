@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from taamctl.cli.console import Column, print_table, say, sheet
+from taamctl.cli.name_completion import pages
 from taamctl.cli.shared_options import AsJson
 from taamctl.core.errors import TaamctlError
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 def command(
     name: Annotated[
-        str | None, Argument(metavar="[PAGE]", help="A page, as the list names it.")
+        str | None,
+        Argument(metavar="[PAGE]", help="A page, as the list names it.", autocompletion=pages),
     ] = None,
     search: Annotated[
         str | None, Option("--search", help="Find the sections that have these words.")
@@ -30,16 +32,16 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """List the pages that come with taamctl, show one, or search in all of them."""
-    from taamctl.manual import pages
+    from taamctl.manual import pages as manual
 
     if renew:
         write_generated()
     elif search is not None:
-        _show_hits(pages.search(search), search, as_json=as_json)
+        _show_hits(manual.search(search), search, as_json=as_json)
     elif name is not None:
-        _show_page(pages.page(name), as_json=as_json)
+        _show_page(manual.page(name), as_json=as_json)
     else:
-        _show_list(pages.pages(), as_json=as_json)
+        _show_list(manual.pages(), as_json=as_json)
 
 
 def write_generated() -> None:
