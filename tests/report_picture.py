@@ -1,7 +1,7 @@
 """Take the picture of the README: the first screen of a report, in headless Chromium.
 
-    taamctl run --dataset photo --method taam --method linear_probe --method analytic
-    python tests/report_picture.py outputs/report/report.html taamctl/docs/report.png
+taamctl run --dataset photo --method taam --method linear_probe --method analytic
+python tests/report_picture.py outputs/report/report.html taamctl/docs/report.png
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import inspect
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from typer.core import TyperCommand, TyperGroup
 
@@ -44,31 +44,55 @@ def page(command: TyperCommand | TyperGroup, ctx: typer.Context, width: int = 0)
         width: columns; 0: as many as the terminal has.
     """
     width = width or shutil.get_terminal_size().columns
+    words = _words(ctx)
     params = [each for each in command.get_params(ctx) if not getattr(each, "hidden", False)]
-    names = ctx.command_path.split()[1:]
-    blocks = [_filled(usage(command, ctx), width, hang=4)]
+    blocks = [_filled(usage(command, words), width, hang=4)]
     blocks += [_filled(part, width) for part in _paragraphs(command.help)]
     for title, members in _panels(params).items():
         blocks.append(_table(title, [(shape(each), meaning(each)) for each in members], width))
     if isinstance(command, TyperGroup):
-        verbs = [(name, command.get_command(ctx, name)) for name in command.list_commands(ctx)]
-        rows = [(name, _first(verb.help)) for name, verb in verbs if verb is not None]
-        blocks.append(_table("Verbs", rows, width))
-    shown = EXAMPLES.get(" ".join(names), ())
-    if shown:
-        blocks.append("\n".join(["Example" + "s" * (len(shown) > 1), *(f"  {e}" for e in shown)]))
+        blocks.append(_table("Verbs", _verbs(command, ctx), width))
+    blocks += _examples(words, width)
     return "\n\n".join(blocks) + "\n"
 
 
-def usage(command: TyperCommand | TyperGroup, ctx: typer.Context) -> str:
+def _words(ctx: typer.Context) -> list[str]:
+    """Return the words of the call after the program's own name, however that was started."""
+    if ctx.parent is None:
+        return []
+    return [*_words(cast("typer.Context", ctx.parent)), str(ctx.info_name)]
+
+
+def _verbs(group: TyperGroup, ctx: typer.Context) -> list[Row]:
+    verbs = [(name, group.get_command(ctx, name)) for name in group.list_commands(ctx)]
+    return [(name, _first(verb.help)) for name, verb in verbs if verb is not None]
+
+
+def _examples(words: Sequence[str], width: int) -> list[str]:
+    """Return the examples as one block; a line that is too long goes on in the next, as the shell
+    takes it.
+    """
+    shown = EXAMPLES.get(" ".join(words), ())
+    lines = ["Example" + "s" * (len(shown) > 1)]
+    for each in shown:
+        parts = textwrap.wrap(
+            each, width - 6, break_on_hyphens=False, break_long_words=False, subsequent_indent="  "
+        )
+        lines += [f"  {part}" for part in " \\\n".join(parts).split("\n")]
+    return ["\n".join(lines)] if shown else []
+
+
+def usage(command: TyperCommand | TyperGroup, words: Sequence[str]) -> str:
     """Return how the verb is called, in one line."""
-    words = [f"usage: {ctx.command_path}"]
-    words += [f"[{shape(p)}]" for p in command.params if not is_option(p) and not p.required]
-    words += [shape(p) for p in command.params if not is_option(p) and p.required]
-    words += [shape(p) for p in command.params if is_option(p) and p.required]
+    line = ["usage: taamctl", *words]
+    for param in sorted(command.params, key=is_option):  # arguments first
+        if param.required:
+            line.append(shape(param))
+        elif not is_option(param):
+            line.append(f"[{shape(param)}]")
     if isinstance(command, TyperGroup):
-        return " ".join([*words, "VERB [options]"])
-    return " ".join([*words, "[options]"])
+        line.append("VERB")
+    return " ".join([*line, "[options]"])
 
 
 def _panels(params: Iterable[object]) -> dict[str, list[object]]:

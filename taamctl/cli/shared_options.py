@@ -12,7 +12,6 @@ from typer import Argument, Option
 
 from taamctl.cli.name_completion import datasets, methods
 
-
 Datasets = Annotated[
     list[str] | None,
     Option(

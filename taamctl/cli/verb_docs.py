@@ -89,8 +89,6 @@ def _show_hits(hits: list[Hit], words: str, *, as_json: bool) -> None:
         print(json.dumps([asdict(hit) for hit in hits], indent=1))
         return
     if not hits:
-        raise TaamctlError(
-            f"no page has {words[:60]!r}", "try one word, or taamctl explain WORD"
-        )
+        raise TaamctlError(f"no page has {words[:60]!r}", "try one word, or taamctl explain WORD")
     columns = [Column("page"), Column("section", wrap=True), Column("line", wrap=True)]
     print_table(columns, [(hit.page, hit.heading, hit.line) for hit in hits])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from typing import cast
 
 import typer
 
 from taamctl.cli import help_page
 from taamctl.cli.help_words import is_option, meaning, shape
-from taamctl.manual.topics import Topic
+from taamctl.manual.topics import Topic, said
 
 WIDTH = 96
 Found = tuple[tuple[str, ...], typer.core.TyperCommand | typer.core.TyperGroup, typer.Context]
@@ -26,7 +27,8 @@ def verbs() -> Iterator[Found]:
 def _below(words: tuple[str, ...], command: object, above: typer.Context | None) -> Iterator[Found]:
     assert isinstance(command, (typer.core.TyperCommand, typer.core.TyperGroup))
     name = words[-1] if words else "taamctl"
-    context = command.make_context(name, [], parent=above, resilient_parsing=True)
+    made = command.make_context(name, [], parent=above, resilient_parsing=True)
+    context = cast("typer.Context", made)
     yield words, command, context
     for each, inner in getattr(command, "commands", {}).items():
         yield from _below((*words, each), inner, context)
@@ -48,19 +50,19 @@ def topics() -> Iterator[Topic]:
     for words, command, _ in verbs():
         name = " ".join(words) or "taamctl"
         text = inspect.cleandoc(command.help or "")
-        yield Topic((name, f"taamctl {name}"), "verb", lambda text=text: text, _help_of(words))
+        yield Topic((name, f"taamctl {name}"), "verb", said(text), _help_of(words))
         for param in command.params:
             if is_option(param):
                 options.setdefault(shape(param), []).append((name, meaning(param)))
     for written, users in options.items():
         flag = written.split()[0].rstrip(",")
-        said: dict[str, list[str]] = {}
+        users_of: dict[str, list[str]] = {}
         for name, text in users:
-            said.setdefault(text, []).append(name)
-        lines = [f"{text} (of {_some(names)})" for text, names in said.items()]
+            users_of.setdefault(text, []).append(name)
+        lines = [f"{text} (of {_some(names)})" for text, names in users_of.items()]
         whole = "\n\n".join([f"`{written}`", *lines])
         more = f"taamctl {users[0][0]} --help"
-        yield Topic((flag, flag.lstrip("-")), "option", lambda text=whole: text, more)
+        yield Topic((flag, flag.lstrip("-")), "option", said(whole), more)
 
 
 def _some(names: list[str]) -> str:

@@ -1,13 +1,13 @@
 """The parts of pages that the code knows better: written between two comments of a page.
 
-`<!-- generated: NAME -->` and `<!-- /generated -->` stand around them. `taamctl docs --renew` writes
-them anew, and a test compares.
+`<!-- generated: NAME -->` and `<!-- /generated -->` stand around them. `taamctl docs --renew`
+writes them anew, and a test compares.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from taamctl.core import registry
 from taamctl.core.data_set import data_set
@@ -38,7 +38,7 @@ def renewed(text: str, blocks: Blocks) -> str:
     return BLOCK.sub(fill, text)
 
 
-def table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> str:
     """Return a Markdown table."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     return "\n".join(lines + [f"| {' | '.join(cells)} |" for cells in body])
@@ -83,7 +83,9 @@ def of_methods() -> str:
     for name in registry.builtin("taamctl.methods"):
         row = summary(name)
         needs = ", ".join(row["needs"]) or "–"
-        body.append((f"`{name}`", row["title"], row["family"], row["task_id"], needs, row["memory"]))
+        body.append(
+            (f"`{name}`", row["title"], row["family"], row["task_id"], needs, row["memory"])
+        )
     return table(("name", "in print", "family", "task ID", "needs", "keeps of earlier data"), body)
 
 

@@ -1,6 +1,7 @@
 """The pages below `taamctl/docs`: what there is, one by its name, and those that speak of a word.
 
-A page is a Markdown file. Its first line says in a comment what kind it is: `<!-- how-to -->`.
+A page is a Markdown file. Its first line says in a comment what kind it is: `<!-- how-to -->`, or
+with its place among them: `<!-- tutorial 1 -->`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ KINDS = {
     "explanation": "why it is as it is",
     "project": "taamctl itself",
 }
-KIND = re.compile(r"<!-- ([a-z-]+) -->")
+KIND = re.compile(r"<!-- ([a-z-]+)(?: (\d))? -->")
+LAST = "9"  # place of a page that does not say one
 SHOWN = 100  # characters of a line that is found
 
 
@@ -34,6 +36,7 @@ class Page:
     Attributes:
         name: as `taamctl docs NAME` takes it: the file's name in lower case.
         kind: one of `KINDS`; what says nothing is an explanation.
+        place: among those of its kind; of one place, the title decides.
         title: its first heading.
         text: the Markdown, without the line of the kind.
         file: where it lies.
@@ -41,6 +44,7 @@ class Page:
 
     name: str
     kind: str
+    place: str
     title: str
     text: str
     file: Path
@@ -66,18 +70,23 @@ def pages() -> tuple[Page, ...]:
     """Return all pages, by kind and then by title."""
     found = [_read(file) for file in sorted(FOLDER.glob("*.md"))]
     order = list(KINDS)
-    return tuple(sorted(found, key=lambda page: (order.index(page.kind), page.title.lower())))
+    return tuple(
+        sorted(found, key=lambda page: (order.index(page.kind), page.place, page.title.lower()))
+    )
 
 
 def _read(file: Path) -> Page:
     text = file.read_text(encoding="utf-8")
     first, _, rest = text.partition("\n")
     said = KIND.fullmatch(first.strip())
-    kind = "explanation"
+    kind, place = "explanation", LAST
     if said and said[1] in KINDS:
-        kind, text = said[1], rest.lstrip("\n")
-    title = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
-    return Page(file.stem.lower(), kind, title[1] if title else file.stem, text, file)
+        kind, place, text = said[1], said[2] or LAST, rest.lstrip("\n")
+    heading = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
+    title = file.stem
+    if heading:
+        title = heading[1]
+    return Page(file.stem.lower(), kind, place, title, text, file)
 
 
 def page(name: str) -> Page:
@@ -114,7 +123,8 @@ def search(words: str) -> list[Hit]:
 
 def _sections(text: str) -> Iterator[tuple[str, str]]:
     """Yield every heading with what stands below it; `#` in a block of code is no heading."""
-    heading, lines, in_code = "", [], False
+    heading, in_code = "", False
+    lines: list[str] = []
     for line in text.splitlines():
         in_code ^= line.startswith("```")
         if line.startswith("#") and not in_code:

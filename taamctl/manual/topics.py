@@ -1,5 +1,5 @@
-"""What `taamctl explain` knows: one topic per word, from the pages, the parameters, the methods, the
-data sets, and the tables of what is stored.
+"""What `taamctl explain` knows: one topic per word, from the pages, the parameters, the methods,
+the data sets, and the tables of what is stored.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def words() -> Iterator[Topic]:
     """Yield the words of the glossary: `| AF, average forgetting | meaning |`."""
     for cells in tables.rows(page("glossary").text):
         names = tuple(name.strip().strip("`") for name in cells[0].split(","))
-        yield Topic(names, "word", _said(cells[1]), "taamctl docs glossary")
+        yield Topic(names, "word", said(cells[1]), "taamctl docs glossary")
 
 
 def errors() -> Iterator[Topic]:
     """Yield the messages of the page on errors: `| what it says | what it means | what to do |`."""
     for cells in tables.rows(page("errors").text):
         text = f"{cells[1]}\n\n{cells[2]}"
-        yield Topic((cells[0].strip("`"),), "error", _said(text), "taamctl docs errors")
+        yield Topic((cells[0].strip("`"),), "error", said(text), "taamctl docs errors")
 
 
 def methods() -> Iterator[Topic]:
@@ -78,7 +78,7 @@ def parameters() -> Iterator[Topic]:
 
     for row in rows():
         names = (row.key, row.key.rpartition(".")[2])
-        yield Topic(names, "parameter", _said(row.sentence()), "taamctl docs parameters")
+        yield Topic(names, "parameter", said(row.sentence()), "taamctl docs parameters")
 
 
 def fields() -> Iterator[Topic]:
@@ -87,7 +87,7 @@ def fields() -> Iterator[Topic]:
 
     for cells in tables.rows(record.field_tables()):
         text = f"{cells[2]} ({cells[1]})"
-        yield Topic((cells[0].strip("`"),), "field of results", _said(text), "taamctl docs metrics")
+        yield Topic((cells[0].strip("`"),), "field of results", said(text), "taamctl docs metrics")
 
 
 def arrays() -> Iterator[Topic]:
@@ -97,11 +97,7 @@ def arrays() -> Iterator[Topic]:
     for kind, described in KINDS.items():
         for path, entry in described.entries.items():
             text = f"{entry.doc} ({entry.dtype}, {' x '.join(entry.dims)}; in {kind})"
-            yield Topic(_path_names(path), f"array of {kind}", _said(text), "taamctl docs artefacts")
-
-
-def _path_names(path: str) -> tuple[str, ...]:
-    return (path, path.rpartition("/")[2])
+            yield Topic(_path_names(path), f"array of {kind}", said(text), "taamctl docs artefacts")
 
 
 def matching(topics: Iterable[Topic], wanted: str) -> list[Topic]:
@@ -138,7 +134,8 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"[-_`]", " ", text.lower()).split())
 
 
-def _said(text: str) -> Callable[[], str]:
+def said(text: str) -> Callable[[], str]:
+    """Return what tells a text that is known already."""
     return lambda: text
 
 
