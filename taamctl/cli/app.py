@@ -15,9 +15,9 @@ from typer import Option
 
 from taamctl.cli import exit_codes
 from taamctl.cli.console import say
+from taamctl.cli.flat_options import flat
 from taamctl.cli.help_page import HelpCommand, HelpGroup
 from taamctl.cli.progress_bars import end_bars
-from taamctl.cli.shared_options import flat
 from taamctl.core.this_system import require_machine
 
 app = typer.Typer(

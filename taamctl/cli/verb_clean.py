@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -14,7 +12,6 @@ from typer import Option
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table, say
 from taamctl.cli.shared_options import AsJson, Grid, RawSettings, Writing
-from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.units import format_bytes
 
@@ -44,23 +41,30 @@ def command(*, wishes: Wishes, settings: RawSettings, as_json: AsJson = False) -
     what another process writes.
     """
     found = _found(settings, wishes)
-    if as_json and not wishes.yes:
-        print(json.dumps([_plain(remain) for remain in found], indent=1))
+    if as_json:
+        gone = found
+        if wishes.yes:
+            gone = _removed(found)
+        print(json.dumps([_plain(remain) for remain in gone], indent=1))
         return
-    if not as_json:
-        _show(found)
-    if not found or not (wishes.yes or _agreed(found)):
-        return
+    _show(found)
+    if found and (wishes.yes or _agreed(found)):
+        _removed(found)
+
+
+def _removed(found: list[Remain]) -> list[Remain]:
+    """Remove what may go, say what stays and why, and return what is gone."""
     from taamctl.pipeline.remove_remains import remove
 
-    stay = [(remain, remove(remain)) for remain in found]
-    for remain, why in stay:
+    gone = []
+    for remain in found:
+        why = remove(remain)
         if why:
             say(f"kept {remain.main}: {why}")
-    gone = [remain for remain, why in stay if not why]
-    if as_json:
-        print(json.dumps([_plain(remain) for remain in gone], indent=1))
+        else:
+            gone.append(remain)
     say(f"removed {_count(gone)}")
+    return gone
 
 
 def _found(settings: RawSettings, wishes: Wishes) -> list[Remain]:
@@ -74,30 +78,16 @@ def _found(settings: RawSettings, wishes: Wishes) -> list[Remain]:
         raise TaamctlError(f"{root} is a bank", "taamctl bank remove forgets a task of it")
     found = [*remains.left_behind(root), *remains.foreign(root)]
     found += remains.outdated(root)
-    for grid in _grids(root):
+    for dataset, methods, seeds in remains.held(root):
+        grid = Grid([dataset], methods or None, seeds or None)
         try:
             context = make_context(grid, settings, Writing(quiet=True), check_methods=True)
             found += remains.stale(context)
         except TaamctlError as error:
-            say(f"note: {(grid.datasets or [''])[0]} was not judged: {error.message}")
+            say(f"note: {dataset} was not judged: {error.message}")
     if wishes.unfinished:
         found += remains.unfinished(root)
     return list({remain.main: remain for remain in reversed(found)}.values())[::-1]
-
-
-def _grids(root: Path) -> Iterator[Grid]:
-    """Yield, per data set that is known, the methods and seeds that lie in the folder."""
-    from taamctl.pipeline.remains import places
-
-    held: dict[str, tuple[set[str], set[int]]] = {}
-    for place in places(root):
-        methods, seeds = held.setdefault(place.names[0], (set(), set()))
-        if place.names[1] in registry.names("taamctl.methods"):
-            methods.add(place.names[1])
-            seeds.add(int(place.main.parent.name.removeprefix("seed-")))
-    for dataset, (methods, seeds) in held.items():
-        if dataset in registry.names("taamctl.datasets"):
-            yield Grid([dataset], sorted(methods) or None, sorted(seeds) or None)
 
 
 def _show(found: list[Remain]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from taamctl.core import registry
 from taamctl.core.data_set import data_set
-from taamctl.manual import tables
+from taamctl.manual import page_tables
 from taamctl.manual.pages import page
 
 METHODS = "taamctl.methods"
@@ -48,14 +48,14 @@ def built_in() -> Iterator[Topic]:
 
 def words() -> Iterator[Topic]:
     """Yield the words of the glossary: `| AF, average forgetting | meaning |`."""
-    for cells in tables.rows(page("glossary").text):
+    for cells in page_tables.rows(page("glossary").text):
         names = tuple(name.strip().strip("`") for name in cells[0].split(","))
         yield Topic(names, "word", said(cells[1]), "taamctl docs glossary")
 
 
 def errors() -> Iterator[Topic]:
     """Yield the messages of the page on errors: `| what it says | what it means | what to do |`."""
-    for cells in tables.rows(page("errors").text):
+    for cells in page_tables.rows(page("errors").text):
         text = f"{cells[1]}\n\n{cells[2]}"
         yield Topic((cells[0].strip("`"),), "error", said(text), "taamctl docs errors")
 
@@ -85,7 +85,7 @@ def fields() -> Iterator[Topic]:
     """Yield the fields of eval.json and metrics.json."""
     from taamctl.evaluation import record
 
-    for cells in tables.rows(record.field_tables()):
+    for cells in page_tables.rows(record.field_tables()):
         text = f"{cells[2]} ({cells[1]})"
         yield Topic((cells[0].strip("`"),), "field of results", said(text), "taamctl docs metrics")
 
@@ -97,7 +97,8 @@ def arrays() -> Iterator[Topic]:
     for kind, described in KINDS.items():
         for path, entry in described.entries.items():
             text = f"{entry.doc} ({entry.dtype}, {' x '.join(entry.dims)}; in {kind})"
-            yield Topic(_path_names(path), f"array of {kind}", said(text), "taamctl docs artefacts")
+            names = (path, path.rpartition("/")[2])
+            yield Topic(names, f"array of {kind}", said(text), "taamctl docs artefacts")
 
 
 def matching(topics: Iterable[Topic], wanted: str) -> list[Topic]:

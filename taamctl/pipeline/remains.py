@@ -84,6 +84,21 @@ def places(root: Path) -> Iterator[Place]:
                 yield Place(stage.name, main, (folders[1], method))
 
 
+def held(root: Path) -> list[tuple[str, list[str], list[int]]]:
+    """Return the data sets that lie in an outputs folder, each with its methods and seeds; what is
+    no longer known is left out.
+    """
+    found: dict[str, tuple[set[str], set[int]]] = {}
+    for place in places(root):
+        dataset, method = place.names
+        methods, seeds = found.setdefault(dataset, (set(), set()))
+        if method in registry.names("taamctl.methods"):
+            methods.add(method)
+            seeds.add(int(place.main.parent.name.removeprefix("seed-")))
+    known = registry.names("taamctl.datasets")
+    return [(name, sorted(m), sorted(s)) for name, (m, s) in found.items() if name in known]
+
+
 def foreign(root: Path) -> Iterator[Remain]:
     """Yield what is not of its place, or of a data set or method that is no longer there."""
     for place in places(root):
