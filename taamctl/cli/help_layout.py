@@ -53,7 +53,7 @@ def filled(text: str, width: int, hang: int = 0) -> str:
 def table(title: str, rows: Sequence[Row], width: int) -> str:
     """Return a heading with two columns below it; where there is no room, one."""
     left = min(LEFT, 4 + max((len(name) for name, _ in rows), default=0))
-    lines = [title]
+    lines = [filled(title, width)]
     for name, text in rows:
         room = 6 if width < NARROW else left
         body = textwrap.wrap(
@@ -62,6 +62,6 @@ def table(title: str, rows: Sequence[Row], width: int) -> str:
         if width >= NARROW and len(name) + 4 <= left and body:
             lines.append(f"  {name:<{left - 2}}{body.pop(0)}")
         else:
-            lines.append(f"  {name}")
+            lines.append("  " + filled(name, width - 2, hang=4).replace("\n", "\n  "))
         lines += [" " * room + line for line in body]
     return "\n".join(lines)

@@ -85,7 +85,7 @@ def without_names(said: str) -> str:
     """Return a text without paths, and without the names of user and machine."""
     said = PATHS.sub("PATH", said)
     for name in (_user(), platform.node()):
-        if len(name) > 2:
+        if len(name) > 1:
             said = re.sub(rf"\b{re.escape(name)}\b", "NAME", said)
     return said
 
