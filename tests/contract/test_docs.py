@@ -71,3 +71,46 @@ def test_every_message_of_the_page_on_errors_is_said_by_the_code() -> None:
             # the kind of a plug-in is filled in
             plain = re.sub(r"^no (data set|method) called", "no ... called", part)
             assert plain in text, part
+
+
+# What a newcomer asked: the question, the words that are searched for, the page that answers.
+QUESTIONS = [
+    ("How do I start?", "first run", "first-run"),
+    ("How do I bring my own graph in?", "data import", "own-graph"),
+    ("From my two tables to predictions?", "two tables", "first-own-graph"),
+    ("Which method should I use when one graph holds everything?", "which method", "mixed-nodes"),
+    ("What happens to a new class?", "new classes", "growing-model"),
+    ("How do I teach a model a new class?", "add-task", "growing-model"),
+    ("What of a node that belongs to no class?", "unknown node class", "growing-model"),
+    ("Where do the features lie, and how do I read them?", "features pandas", "features-in-pandas"),
+    ("How do I get the test predictions as a table?", "predictions table", "predictions-table"),
+    ("How good is each class?", "recall of every class", "predictions-table"),
+    ("I have texts. How do they become features?", "text to features", "text-to-features"),
+    ("Can dates give the order of the classes?", "class_order time", "parameters"),
+    ("How many seeds do I need?", "how many seeds", "how-many-seeds"),
+    ("Is one method better than another?", "better another method", "compare-methods"),
+    ("New nodes link to old ones. What now?", "new nodes link old", "link-new-nodes"),
+    ("How do I clean old outputs?", "remove old outputs", "clean"),
+    ("How do I cite it?", "how to cite", "cite"),
+    ("How do I use DVC experiments?", "dvc exp run", "dvc"),
+    ("How do I use a GPU?", "use gpu", "gpu"),
+    ("How do I work without a network?", "machine without network", "offline"),
+    ("How long will it take, and how much memory?", "time memory disk", "plan"),
+    ("Memory is short. What helps?", "memory short", "plan"),
+    ("How do I add a method?", "add a method", "add-method"),
+    ("How do I run it on a cluster?", "dask cluster", "cluster"),
+    ("What does query unit mean?", "query unit", "glossary"),
+    ("What does AF mean?", "average forgetting", "glossary"),
+    ("Why is my number lower than the paper's?", "paper code readings", "paper-and-code"),
+    ("Will I get the same bytes elsewhere?", "same bytes processor", "what-is-bit-stable"),
+    ("An error appeared. What does it mean?", "error means", "errors"),
+    ("Did training see test nodes?", "training nodes only", "leaks"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "page"), [q[1:] for q in QUESTIONS], ids=[q[0] for q in QUESTIONS]
+)
+def test_the_page_that_answers_is_among_the_first_that_are_found(words: str, page: str) -> None:
+    found = list(dict.fromkeys(hit.page for hit in pages.search(words)))
+    assert page in found[:5], found

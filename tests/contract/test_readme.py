@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,8 @@ TEXTS = {"readme": README, **{page.name: page.text for page in pages.pages()}}
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 BY_CI = ("pip ", "pytest")
 APART = {"own-graph", "questions"}  # pages that tests of their own run
+# pages that need nothing of others, and whose verbs have quick tests elsewhere
+SLOW = ("growing-model", "link-new-nodes", "text-to-features")
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,12 @@ class Step:
     python: bool
 
 
-def steps() -> list[Step]:
-    """Return what is to be run, each thing once."""
+def steps(names: Iterable[str]) -> list[Step]:
+    """Return what is to be run of some pages, each thing once."""
     found: dict[tuple[str, str], Step] = {}
-    for page, text in TEXTS.items():
+    for page in names:
         folder = "."
-        for language, block in BLOCK.findall(text) if page not in APART else ():
+        for language, block in BLOCK.findall(TEXTS[page]):
             lines = [block] if language == "python" else block.splitlines()
             for line in filter(None, lines):
                 if line.startswith("cd "):
@@ -55,7 +58,7 @@ def steps() -> list[Step]:
     return list(found.values())
 
 
-STEPS = steps()
+STEPS = steps(page for page in TEXTS if page not in {*APART, *SLOW})
 
 
 def name_of(step: Step) -> str:
@@ -103,15 +106,16 @@ class Session:
     A step may need what those above it left, so that a test of one runs those above it first.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, steps: list[Step]) -> None:
         self.folder = folder
+        self.steps = steps
         self.done: list[subprocess.CompletedProcess[str]] = []
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         self.environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
 
     def run_to(self, position: int) -> subprocess.CompletedProcess[str]:
         """Return how the step at `position` ended."""
-        for step in STEPS[len(self.done) : position + 1]:
+        for step in self.steps[len(self.done) : position + 1]:
             self.done.append(self.run(step))
         return self.done[position]
 
@@ -132,7 +136,7 @@ class Session:
 
 @pytest.fixture(scope="module")
 def session(checkout: Path) -> Session:
-    return Session(checkout)
+    return Session(checkout, STEPS)
 
 
 def test_the_main_job_and_the_dag_are_among_the_commands_of_the_readme() -> None:
@@ -149,6 +153,15 @@ def test_the_step_runs(session: Session, position: int) -> None:
     if STEPS[position].text == "dvc status":
         # the keys are written anew each time; everything else is up to date
         assert ended.stdout.split() == ["keys:", "always", "changed"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SLOW)
+def test_a_page_runs_by_itself(page: str, tmp_path: Path) -> None:
+    session = Session(tmp_path, steps([page]))
+    for position, step in enumerate(session.steps):
+        ended = session.run_to(position)
+        assert ended.returncode == 0, f"{step.text}\n{ended.stderr[-2000:]}"
 
 
 def test_verbs_methods_data_sets_and_artefacts_are_all_there() -> None:
