@@ -81,7 +81,9 @@ def _show_page(page: Page, *, as_json: bool) -> None:
         return
     from rich.markdown import Markdown
 
-    out.print(Markdown(page.text))
+    from taamctl.manual.pages import for_terminal
+
+    out.print(Markdown(for_terminal(page.text)))
 
 
 def _show_hits(hits: list[Hit], words: str, *, as_json: bool) -> None:

@@ -26,6 +26,8 @@ KINDS = {
 }
 KIND = re.compile(r"<!-- ([a-z-]+)(?: (\d))? -->")
 LAST = "9"  # place of a page that does not say one
+LINK = re.compile(r"\[([^\]\[]+)\]\(([\w-]+)\.md(?:#[\w-]+)?\)")  # to another page
+COMMENT = re.compile(r"^<!-- .* -->\n", flags=re.MULTILINE)
 SHOWN = 100  # characters of a line that is found
 
 
@@ -104,6 +106,12 @@ def page(name: str) -> Page:
     raise TaamctlError(
         f"no page called {name[:60]!r}", f"did you mean {near[0]}? {hint}" if near else hint
     )
+
+
+def for_terminal(text: str) -> str:
+    """Return a page's text with the command that shows a page in place of every link to one."""
+    text = LINK.sub(lambda found: f"{found[1]} (`taamctl docs {found[2].lower()}`)", text)
+    return COMMENT.sub("", text)
 
 
 def search(words: str) -> list[Hit]:

@@ -100,6 +100,15 @@ def test_a_list_of_pages_a_page_and_a_search() -> None:
     assert found[0] == {**found[0], "page": "plan", "heading": "When memory is short"}
 
 
+def test_on_a_terminal_a_link_is_the_command_that_shows_the_page() -> None:
+    text = "<!-- generated: x -->\nsee [the bank](bank.md#what-it-keeps), [X](https://x.org/a.md)\n"
+    shown = pages.for_terminal(text)
+    assert shown == "see the bank (`taamctl docs bank`), [X](https://x.org/a.md)\n"
+    for page in pages.pages():
+        for name in re.findall(r"`taamctl docs ([a-z][a-z-]+)`", pages.for_terminal(page.text)):
+            assert pages.page(name)
+
+
 def test_a_page_that_is_not_there_names_the_nearest() -> None:
     assert "did you mean protocols?" in refused("docs", "protocol").hint
 

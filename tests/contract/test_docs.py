@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from taamctl.cli import verbs_page
 from taamctl.manual import generated, pages, topics
@@ -71,6 +73,13 @@ def test_every_message_of_the_page_on_errors_is_said_by_the_code() -> None:
             # the kind of a plug-in is filled in
             plain = re.sub(r"^no (data set|method) called", "no ... called", part)
             assert plain in text, part
+
+
+def test_the_citation_is_of_this_version() -> None:
+    cited = yaml.safe_load((pages.FOLDER / "CITATION.cff").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+    assert f"## {project['version']}" in pages.page("changelog").text
 
 
 # What a newcomer asked: the question, the words that are searched for, the page that answers.
