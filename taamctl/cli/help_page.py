@@ -64,7 +64,7 @@ def _verbs(group: TyperGroup, ctx: typer.Context) -> list[Row]:
 
 def usage(command: TyperCommand | TyperGroup, words: Sequence[str]) -> str:
     """Return how the verb is called, in one line."""
-    line = ["usage: taamctl", *words]
+    line = ["Usage: taamctl", *words]
     for param in sorted(command.params, key=is_option):  # arguments first
         if param.required:
             line.append(shape(param))
