@@ -72,7 +72,7 @@ def examine() -> Installation:
     except (ImportError, OSError) as error:
         found.device = {"cuda": "unknown"}
         found.threads = {"cpus": os.cpu_count()}
-        found.clash(f"torch cannot be imported ({error})", "pip install 'torch>=2.4'")
+        found.clash(f"torch cannot be imported ({error})", "pip install 'torch>=2.7'")
     found.threads |= {name: os.environ.get(name, "unset") for name in THREADS}
     _try_backends(found)
     return found
