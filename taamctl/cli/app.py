@@ -15,14 +15,15 @@ from typer import Option
 
 from taamctl.cli import exit_codes
 from taamctl.cli.console import say
+from taamctl.cli.flat_options import flat
+from taamctl.cli.help_page import HelpCommand, HelpGroup
 from taamctl.cli.progress_bars import end_bars
-from taamctl.cli.shared_options import flat
 from taamctl.core.this_system import require_machine
 
 app = typer.Typer(
     name="taamctl",
+    cls=HelpGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Graph class-incremental learning: a node classifier that keeps learning new classes on "
     "growing graphs.\n\nStages: split, precompute, train, infer, eval, report. `taamctl run` "
@@ -31,16 +32,16 @@ app = typer.Typer(
 VERBS = (
     *("run", "split", "precompute", "train", "infer", "eval", "report", "plan", "predict"),
     *("audit", "compare", "reproduce", "params", "init", "inspect", "doctor"),
-    *("status", "keys", "verify"),
+    *("status", "keys", "verify", "clean", "docs", "explain"),
 )
 GROUPS = ("data", "methods", "bank")  # verbs with verbs of their own
 
 
 def _version(value: bool) -> None:
     if value:
-        from importlib import metadata
+        from taamctl.cli.versions_text import lines
 
-        print(f"taamctl {metadata.version('taamctl')}")
+        print("\n".join(lines()))
         raise typer.Exit
 
 
@@ -58,9 +59,13 @@ def main(
 
 for _verb in VERBS:
     _module = importlib.import_module(f"taamctl.cli.verb_{_verb}")
-    app.command(_verb)(flat(_module.command))
+    _settings = {"ignore_unknown_options": _verb == "explain"}  # it explains options too
+    app.command(_verb, cls=HelpCommand, context_settings=_settings)(flat(_module.command))
 for _group in GROUPS:
-    app.add_typer(importlib.import_module(f"taamctl.cli.verb_{_group}").app, name=_group)
+    _app = importlib.import_module(f"taamctl.cli.verb_{_group}").app
+    for _member in _app.registered_commands:
+        _member.cls = HelpCommand
+    app.add_typer(_app, name=_group, cls=HelpGroup)
 
 
 def entry() -> None:

@@ -29,34 +29,34 @@ class Entry:
 
 def show(title: str, lines: Iterable[str], entries: Iterable[Entry]) -> None:
     """Print an artefact as a tree, a branch per folder in it."""
-    from rich.markup import escape
+    from rich.text import Text
     from rich.tree import Tree
 
-    tree = Tree(escape(title))
+    tree = Tree(Text(title))
     for line in lines:
-        tree.add(escape(line))
+        tree.add(Text(line))
     folders = {"": tree}
     for entry in entries:
         folder, _, name = entry.path.rpartition("/")
         leaf = _branch(folders, folder).add(
-            escape(f"{name}  {entry.dtype} [{_size(entry)}]  crc32 {entry.crc32}  {entry.doc}")
+            Text(f"{name}  {entry.dtype} [{_size(entry)}]  crc32 {entry.crc32}  {entry.doc}")
         )
         head = entry.head
         if not isinstance(head, list):
             head = [head]
         for row in head:
-            leaf.add(escape(_short(row)))
+            leaf.add(Text(_short(row)))
     out = sheet()
     out.print(tree, soft_wrap=not out.is_terminal)
 
 
 def _branch(folders: dict[str, Tree], folder: str) -> Tree:
     """Return the branch of a folder, made where it is missing."""
-    from rich.markup import escape
+    from rich.text import Text
 
     if folder not in folders:
         above, _, name = folder.rpartition("/")
-        folders[folder] = _branch(folders, above).add(escape(f"{name}/"))
+        folders[folder] = _branch(folders, above).add(Text(f"{name}/"))
     return folders[folder]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,9 @@ from taamctl.core.errors import TaamctlError
 
 if TYPE_CHECKING:
     from taamctl.bank.graph_source import Source
+
+HDF5 = b"\x89HDF"  # what every such file begins with
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ def source_of(
     from taamctl.runtime.raw_files import data_root as find_root
 
     if named.graph is not None and named.dataset is None:
+        require_imported(named.graph)
         return graph_source.from_file(named.graph)
     if named.graph is not None or named.dataset is None:
         raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
@@ -62,3 +67,22 @@ def source_of(
     cls = data_set(named.dataset).meta.params
     own = parameters.Params(str(path), tree).plugin("datasets", named.dataset, cls)
     return graph_source.from_dataset(named.dataset, find_root(data_root), own)
+
+
+def require_imported(file: Path) -> None:
+    """Refuse a file that is there and was never imported, such as a table, before anything opens
+    it as a graph.
+    """
+    if file.suffix == ".h5" or not file.is_file():
+        return
+    with file.open("rb") as handle:
+        if handle.read(len(HDF5)) == HDF5:
+            return
+    kind = "a file of another kind"
+    if file.suffix in TABLES:
+        kind = "a table"
+    raise TaamctlError(
+        f"{file} is {kind}, not an imported graph",
+        f"import it first: taamctl data import {shlex.quote(str(file))} EDGES --name new; "
+        "then name data/new.h5",
+    )

@@ -1,22 +1,32 @@
-"""Options that verbs share, and groups of them: a dataclass that typer sees as single options."""
+"""Options that verbs share, and groups of them: dataclasses, which `flat_options` makes single
+options of.
+"""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, get_type_hints
+from typing import Annotated
 
 from typer import Argument, Option
 
+from taamctl.cli.name_completion import datasets, methods
+
 Datasets = Annotated[
     list[str] | None,
-    Option("--dataset", help="Data set; repeatable. Default: run.datasets of the parameters."),
+    Option(
+        "--dataset",
+        help="Data set; repeatable. Default: run.datasets of the parameters.",
+        autocompletion=datasets,
+    ),
 ]
 Methods = Annotated[
     list[str] | None,
-    Option("--method", help="Method; repeatable; all: every one. Default: run.methods."),
+    Option(
+        "--method",
+        help="Method; repeatable; all: every one. Default: run.methods.",
+        autocompletion=methods,
+    ),
 ]
 Seeds = Annotated[
     list[int] | None, Option("--seed", help="Base seed; repeatable. Default: run.seeds.", min=0)
@@ -56,7 +66,12 @@ Quiet = Annotated[bool, Option("--quiet", help="No progress on stderr.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 JsonOnStdout = Annotated[bool, Option("--json", help="Print JSON on stdout.")]
 DatasetName = Annotated[
-    str, Argument(help="Data set, as `taamctl data list` names it.", show_default=False)
+    str,
+    Argument(
+        help="Data set, as `taamctl data list` names it.",
+        show_default=False,
+        autocompletion=datasets,
+    ),
 ]
 OUTPUTS = Path("outputs")
 
@@ -93,31 +108,3 @@ class Writing:
     force: Force = False
     no_wait: NoWait = False
     quiet: Quiet = False
-
-
-def flat(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that takes the fields of its option groups as parameters of their own."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, type[object]] = {}
-    found: dict[str, inspect.Parameter] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        single = {name: parameter}
-        if is_dataclass(kind) and isinstance(kind, type):
-            groups[name] = kind
-            single = dict(inspect.signature(kind).parameters)
-            hints |= get_type_hints(kind, include_extras=True)
-        for key, each in single.items():
-            found[key] = each.replace(kind=each.KEYWORD_ONLY, annotation=hints[key])
-
-    def call(**given: object) -> None:
-        built = {}
-        for name, group in groups.items():
-            members = given.keys() & inspect.signature(group).parameters.keys()
-            built[name] = group(**{member: given.pop(member) for member in members})
-        command(**given, **built)
-
-    call.__doc__ = command.__doc__
-    call.__annotations__ = {key: each.annotation for key, each in found.items()}
-    vars(call)["__signature__"] = inspect.Signature(list(found.values()))
-    return call

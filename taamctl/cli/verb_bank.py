@@ -10,7 +10,8 @@ import typer
 
 from taamctl.cli import verb_bank_change, verb_bank_make
 from taamctl.cli.console import Column, print_table, say
-from taamctl.cli.shared_options import AsJson, flat
+from taamctl.cli.flat_options import flat
+from taamctl.cli.shared_options import AsJson
 from taamctl.cli.verb_bank_make import Folder
 
 if TYPE_CHECKING:

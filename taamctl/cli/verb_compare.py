@@ -28,7 +28,11 @@ def command(
     ] = None,
     splits: Annotated[
         list[int] | None,
-        Option("--split", help="Seed of the split; repeatable. Default: split.seed."),
+        Option(
+            "--split",
+            metavar="SEED",
+            help="Seed of the split; repeatable. Default: split.seed.",
+        ),
     ] = None,
     scope: Annotated[
         str | None,

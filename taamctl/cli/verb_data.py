@@ -15,8 +15,9 @@ from taamctl.cli import (
     verb_data_upgrade,
 )
 from taamctl.cli.console import Column, print_table, say
+from taamctl.cli.flat_options import flat
 from taamctl.cli.progress_bars import ByteProgress
-from taamctl.cli.shared_options import AsJson, DataRoot, DatasetName, flat
+from taamctl.cli.shared_options import AsJson, DataRoot, DatasetName
 from taamctl.core import registry
 from taamctl.core.data_set import PACKAGE, DataSet, data_set
 from taamctl.core.errors import TaamctlError
@@ -86,9 +87,8 @@ def fetch(name: DatasetName, data_root: DataRoot = None) -> None:
 
 
 def summary(name: str, root: Path | None) -> Facts:
-    """Return one row of the list; counts of a generated data set are None.
-
-    One that cannot be loaded is listed as broken.
+    """Return one row of the list; counts of a generated data set are None, and one that cannot be
+    loaded is listed as broken.
     """
     row: Facts = {"name": name, **dict.fromkeys((*COUNTS, "tasks"))}
     try:

@@ -20,7 +20,12 @@ def command(
     *,
     name: DatasetName,
     kind: Annotated[
-        str, Option("--format", help="One of: graphml, csv, parquet, npz, pyg, dgl, h5ad.")
+        str,
+        Option(
+            "--format",
+            metavar="graphml|csv|parquet|npz|pyg|dgl|h5ad",
+            help="What the files are.",
+        ),
     ],
     settings: RawSettings,
     out: Annotated[

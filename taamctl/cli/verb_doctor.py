@@ -6,8 +6,10 @@ import json
 import os
 import sys
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import typer
+from typer import Option
 
 from taamctl.cli.shared_options import JsonOnStdout
 
@@ -29,13 +31,23 @@ class Installation:
         self.clashes.append({"what": what, "fix": fix})
 
 
-def command(as_json: JsonOnStdout = False) -> None:
+def command(
+    report: Annotated[
+        bool,
+        Option("--report", help="Print what a bug report needs, without names and paths of yours."),
+    ] = False,
+    as_json: JsonOnStdout = False,
+) -> None:
     """Name versions, device, propagation backends and thread settings, and any clash with its fix.
 
     Exit 1 on a clash.
     """
     facts = examine()
-    if as_json:
+    if report:
+        from taamctl.cli import issue_report
+
+        print(issue_report.text(vars(facts)))
+    elif as_json:
         print(json.dumps(vars(facts), indent=1))
     else:
         for section in ("versions", "device", "backends", "threads"):
@@ -60,7 +72,7 @@ def examine() -> Installation:
     except (ImportError, OSError) as error:
         found.device = {"cuda": "unknown"}
         found.threads = {"cpus": os.cpu_count()}
-        found.clash(f"torch cannot be imported ({error})", "pip install 'torch>=2.4'")
+        found.clash(f"torch cannot be imported ({error})", "pip install 'torch>=2.7'")
     found.threads |= {name: os.environ.get(name, "unset") for name in THREADS}
     _try_backends(found)
     return found

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument
 
+from taamctl.cli.name_completion import methods
 from taamctl.cli.shared_options import AsJson, ParamsFile
 from taamctl.core import registry
 
@@ -21,7 +22,12 @@ NEEDS = {"x": "raw features", "edges": "edges"}
 
 def command(
     name: Annotated[
-        str, Argument(help="Method, as `taamctl methods list` names it.", show_default=False)
+        str,
+        Argument(
+            help="Method, as `taamctl methods list` names it.",
+            show_default=False,
+            autocompletion=methods,
+        ),
     ],
     params: ParamsFile = None,
     as_json: AsJson = False,

@@ -11,7 +11,7 @@ from typer import Option
 
 from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
-from taamctl.cli.one_graph import OneGraph, source_of
+from taamctl.cli.one_graph import OneGraph, require_imported, source_of
 from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.core.errors import TaamctlError
 
@@ -95,6 +95,8 @@ def command(
     options = answering.options(opened.config, limit)
     context = file_if_given(named.context)
     graph: Path | Source | None = named.graph
+    if named.graph is not None:
+        require_imported(named.graph)
     if graph is None or named.dataset is not None:
         graph = source_of(named, data_root, params, overrides)
     found = opened.predict(graph, options=options, context=context)

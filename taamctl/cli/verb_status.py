@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
 
+# as `dvc status` says it; --json has the states' own names
+WORDS = {"fresh": "up to date", "stale": "changed", "missing": "missing"}
+
+
 def command(
     *,
     grid: Grid,
@@ -21,7 +25,10 @@ def command(
     settings: RawSettings,
     as_json: JsonOnStdout = False,
 ) -> None:
-    """Say what is fresh, stale or missing, why, and what `taamctl run` would do of it."""
+    """Say what is up to date, changed or missing, why, and what `taamctl run` would do of it.
+
+    Exit code 0 in any case. The words are those of `dvc status`.
+    """
     quiet = Writing(quiet=True)
     context = make_context(grid, settings, quiet, check_methods=True, profile=profile)
     show(context, as_json=as_json)
@@ -41,8 +48,10 @@ def show(context: Context, *, as_json: bool) -> None:
         seed = "" if line.seed is None else str(line.seed)
         why = "; ".join(line.reasons)
         which = (line.stage, line.dataset, line.method, seed)
-        rows.append((*which, line.state, line.would, why))
+        rows.append((*which, WORDS[line.state], line.would, why))
     makes = sum(line.would == "make" for line in found)
     checks = sum(line.would == "check" for line in found)
     notes = [f"{len(found)} artefacts; taamctl run would make {makes} and check {checks} again."]
+    if not makes + checks:
+        notes = [f"{len(found)} artefacts. Data and pipelines are up to date."]
     print_table([Column(name, wrap=name == "why") for name in columns], rows, notes=notes)

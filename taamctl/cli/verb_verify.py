@@ -36,7 +36,7 @@ def command(
         str | None,
         Option(
             "--twice",
-            metavar="STAGE",
+            metavar="split|precompute|train|infer|eval",
             help="Make what this stage made once more, beside it, and compare the bytes; the data "
             "sets, methods, seeds and parameters are chosen as for the stage.",
         ),

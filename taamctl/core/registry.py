@@ -193,7 +193,7 @@ def load(package: str, name: str) -> ModuleType:
         place = getattr(module, "__file__", None) or "a folder without code"
         raise TaamctlError(
             f"{where} is the module {offer.module} ({place}), which lacks {' and '.join(missing)}",
-            "the README says what such a module holds",
+            "taamctl docs add-method, or add-dataset, says what such a module holds",
         )
     return module
 

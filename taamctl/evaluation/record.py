@@ -177,7 +177,7 @@ def read(made: object, origin: str) -> Evaluation:
 
 
 def field_tables() -> str:
-    """Return the fields of eval.json and metrics.json as Markdown tables, for docs/formats.md."""
+    """Return the fields of eval.json and metrics.json as Markdown tables, for docs/metrics.md."""
     return "\n\n".join(
         f"**{of.__name__}**: {of.__doc__}\n\n" + "\n".join(_field_rows(of))
         for of in (Evaluation, PartSummary, ScopeSummary, TaskIdSummary, Cost, Metrics)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from taamctl.core.errors import TaamctlError
 from taamctl.importing import name_patterns
-from taamctl.importing.messages import shown
+from taamctl.importing.messages import in_short, shown
 from taamctl.importing.options import ImportOptions
 
 # the usual names, best first, as `plain` spells them
@@ -81,7 +81,7 @@ def named(name: str, names: Sequence[str], where: str, option: str) -> str:
     """
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
-        there = ", ".join(map(shown, names[:12])) + ", ..." * (len(names) > 12)
+        there = in_short(names, 12)
         raise TaamctlError(
             f"{where}: --{option} {shown(name)}: there is no such column; there are: {there}",
             f"did you mean {shown(near[0])!r}?" if near else f"name one of them with --{option}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -23,3 +25,17 @@ def quoted(name: object) -> str:
 def some(names: Sequence[object]) -> str:
     """Return the first of some names in quotes, each cut where it is long."""
     return ", ".join(repr(shown(name)) for name in names[:MOST]) + ", ..." * (len(names) > MOST)
+
+
+def in_short(names: Sequence[str], most: int) -> str:
+    """Return some names with those that are numbered on as one, such as `w_0 to w_299 (300)`, so
+    that the ones that are not are seen.
+    """
+    parts = []
+    for stem, group in itertools.groupby(names, lambda name: re.sub(r"\d+$", "", name)):
+        members = list(group)
+        if stem and len(members) > 2:
+            parts.append(f"{shown(members[0])} to {shown(members[-1])} ({len(members)})")
+        else:
+            parts += map(shown, members)
+    return ", ".join(parts[:most]) + f", ... ({len(names)} in all)" * (len(parts) > most)

@@ -62,7 +62,7 @@ def read(path: Path, overrides: Iterable[str] = ()) -> Tree:
     if not isinstance(tree, dict):
         raise TaamctlError(
             f"{path} holds no mapping of sections",
-            "taamctl init writes a complete file; the README names the sections",
+            "taamctl init writes a complete file; taamctl docs parameters names the sections",
         )
     for override in overrides:
         set_value(tree, override)

@@ -1,8 +1,8 @@
 """Every artefact kind in one table: it drives the writer, the reader, `taamctl inspect` and the
-README section.
+page `artefacts`.
 
 A path may hold `{task}` (two digits or more) and `{part}` (train, val, test). Dimension letters are
-those of the README: N nodes of the group, E edges, F features, C classes, T tasks, J hops.
+those of the pages: N nodes of the group, E edges, F features, C classes, T tasks, J hops.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def since(kind: str, name: str) -> int:
 
 
 def markdown() -> str:
-    """Return the table of kinds as Markdown: the README section, which a test holds to this."""
+    """Return the table of kinds as Markdown: for docs/artefacts.md."""
     lines = []
     for name, kind in KINDS.items():
         further = ", and arrays of the method's own" if kind.open_entries else ""

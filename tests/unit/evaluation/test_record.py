@@ -12,7 +12,7 @@ from taamctl.evaluation import record
 
 
 def test_the_page_of_formats_holds_the_tables_of_fields() -> None:
-    page = (Path(taamctl.__file__).parent / "docs/formats.md").read_text(encoding="utf-8")
+    page = (Path(taamctl.__file__).parent / "docs/metrics.md").read_text(encoding="utf-8")
     assert record.field_tables() in page
 
 

@@ -1,0 +1,205 @@
+"""What may go from an outputs folder: files that are stale, of another place, or left behind by a
+process that was killed.
+
+Only files are named that a record or their own name says were made here. Data, banks, and what
+users put beside are never among them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from taamctl.core import registry
+from taamctl.core.paths import CHECKPOINTS
+from taamctl.core.plain_values import Plain
+from taamctl.pipeline import status
+from taamctl.runtime import input_gate, provenance
+from taamctl.runtime.job import Context
+from taamctl.runtime.layout import Layout
+from taamctl.runtime.stage_table import TABLE
+from taamctl.store import processes
+
+Kind = Literal["stale", "foreign", "left behind", "unfinished"]
+# A temporary file: where the process that writes it runs, and that process's number.
+TEMPORARY = re.compile(r"\..+\.(?P<place>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.tmp")
+SCRATCH = re.compile(r"\.twice-(?P<place>[0-9a-f]{8})-(?P<pid>\d+)-.*")
+Stamp = tuple[int, int]  # time of the last change in ns, bytes
+
+
+@dataclass(frozen=True)
+class Remain:
+    """Files that go together.
+
+    Attributes:
+        kind: `stale`: a run would make it anew; `foreign`: of another data set, method or seed, or
+            of one that is no longer there; `left behind`: of a process that was killed;
+            `unfinished`: finished tasks of a training that did not end, which go on from there.
+        main: the file, or folder, that the rest belongs to.
+        files: every file, with how it was when it was looked at; the last ones are the records.
+        why: in words.
+        lock: the artefact whose writer's lock is held while they go; None where a file is known by
+            its name to be nobody's.
+    """
+
+    kind: Kind
+    main: Path
+    files: tuple[tuple[Path, Stamp], ...]
+    why: str
+    lock: Path | None
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(size for _, (_, size) in self.files)
+
+
+@dataclass(frozen=True)
+class Place:
+    """An artefact that lies in an outputs folder.
+
+    Attributes:
+        main: the file with the lock and the record.
+        names: of its data set, and of its method; empty where there is none.
+    """
+
+    stage: str
+    main: Path
+    names: tuple[str, str]
+
+
+def places(root: Path) -> Iterator[Place]:
+    """Yield every artefact with a record below an outputs folder, by the stage table."""
+    for stage in TABLE.values():
+        if not stage.files:
+            continue
+        middle = "*/*/seed-*/" if stage.each == "run" else "*/"
+        for main in sorted((root / (stage.folder or stage.name)).glob(middle + stage.files[0])):
+            folders = main.relative_to(root).parts
+            method = folders[2] if stage.each == "run" else ""
+            if provenance.recorded(main) is not None:
+                yield Place(stage.name, main, (folders[1], method))
+
+
+def held(root: Path) -> list[tuple[str, list[str], list[int]]]:
+    """Return the data sets that lie in an outputs folder, each with its methods and seeds; what is
+    no longer known is left out.
+    """
+    found: dict[str, tuple[set[str], set[int]]] = {}
+    for place in places(root):
+        dataset, method = place.names
+        methods, seeds = found.setdefault(dataset, (set(), set()))
+        if method in registry.names("taamctl.methods"):
+            methods.add(method)
+            seeds.add(int(place.main.parent.name.removeprefix("seed-")))
+    known = registry.names("taamctl.datasets")
+    return [(name, sorted(m), sorted(s)) for name, (m, s) in found.items() if name in known]
+
+
+def foreign(root: Path) -> Iterator[Remain]:
+    """Yield what is not of its place, or of a data set or method that is no longer there."""
+    for place in places(root):
+        record = provenance.recorded(place.main) or {}
+        label = input_gate.label_of(place.main)
+        why = ""
+        if record.get("label") != label:
+            why = f"it is of {record.get('label')}"
+        kinds = ("taamctl.datasets", "taamctl.methods")
+        for kind, name in zip(kinds, place.names, strict=True):
+            if name and name not in registry.names(kind):
+                why = f"there is no {kind.rpartition('.')[2].removesuffix('s')} {name} here"
+        if why:
+            yield _artefact("foreign", place, why)
+
+
+def stale(context: Context) -> Iterator[Remain]:
+    """Yield the artefacts of the `run` section that `taamctl run` would not use as they are."""
+    for line in status.lines(context):
+        if line.stage == "report" or line.state != "stale" or line.would not in ("make", "take"):
+            continue
+        if provenance.recorded(Path(line.path)) is not None:
+            place = Place(line.stage, Path(line.path), (line.dataset, line.method))
+            yield _artefact("stale", place, "; ".join(line.reasons))
+
+
+def outdated(root: Path) -> Iterator[Remain]:
+    """Yield lenses and the report where what they were made from is not there any more as it was:
+    no other stage reads them.
+    """
+    report = Place("report", root / "report" / "report.json", ("", ""))
+    for place in (*places(root), report):
+        record = provenance.recorded(place.main)
+        if place.stage not in ("lens", "report") or record is None:
+            continue
+        moved = [name for name, digest in _inputs(record) if _is_other(root / name, digest)]
+        if moved:
+            more = f" and {len(moved) - 1} more" * (len(moved) > 1)
+            yield _artefact("stale", place, f"made from another {moved[0]}{more}")
+
+
+def left_behind(root: Path) -> Iterator[Remain]:
+    """Yield temporary files and folders of processes that are surely gone."""
+    banks = {path.parent for path in root.rglob("manifest.json")}
+    for path in sorted(root.rglob(".*")):
+        found = TEMPORARY.fullmatch(path.name) or SCRATCH.fullmatch(path.name)
+        if found is None or banks & {*path.parents} or not _is_dead(found):
+            continue
+        yield Remain("left behind", path, _files(path), "its process was killed", None)
+
+
+def unfinished(root: Path) -> Iterator[Remain]:
+    """Yield the finished tasks of trainings that did not end."""
+    for folder in sorted((root / CHECKPOINTS).glob("*/*/seed-*")):
+        files = tuple(each for each in _files(folder) if each[0].suffix == ".h5")
+        if files:
+            why = f"{len(files)} finished tasks: the same command goes on from here"
+            yield Remain("unfinished", folder, files, why, _trained(root, folder))
+
+
+def _trained(root: Path, folder: Path) -> Path:
+    """Return the artefact that a folder of finished tasks becomes."""
+    dataset, method, seed = folder.relative_to(root / CHECKPOINTS).parts[:3]
+    return Layout(root).file("train", dataset, method, int(seed.removeprefix("seed-")))
+
+
+def _artefact(kind: Kind, place: Place, why: str) -> Remain:
+    """Return an artefact with all that was written with it, the record last: a file without its
+    record would be taken as it is.
+    """
+    record = provenance.recorded(place.main) or {}
+    names = [place.main.name, *sorted(set(record.get("outputs", {})) - {place.main.name})]
+    names += [f".{name}.stamp" for name in names]  # hidden, beside files whose time was changed
+    paths = [place.main.with_name(name) for name in names] + [provenance.sidecar_of(place.main)]
+    files = tuple((path, stamp_of(path)) for path in paths if path.is_file())
+    return Remain(kind, place.main, files, why, place.main)
+
+
+def stamp_of(path: Path) -> Stamp:
+    """Return what tells that a file was written anew."""
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+def _files(path: Path) -> tuple[tuple[Path, Stamp], ...]:
+    every = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+    return tuple((each, stamp_of(each)) for each in every)
+
+
+def _is_dead(found: re.Match[str]) -> bool:
+    return found["place"] == processes.place() and not processes.is_running(int(found["pid"]))
+
+
+def _inputs(record: Plain) -> list[tuple[str, str]]:
+    """Return the inputs that lie in the same tree, each with its checksum."""
+    every = record.get("key", {}).get("inputs", {})
+    return [(name, digest) for name, digest in every.items() if not Path(name).is_absolute()]
+
+
+def _is_other(path: Path, digest: str) -> bool:
+    if not path.is_file():
+        return True
+    known = (provenance.recorded(path) or {}).get("outputs", {}).get(path.name)
+    return provenance.artefact_digest(path, known) != digest

@@ -1,0 +1,49 @@
+"""Remove what was found to remain, under the lock of whoever writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from taamctl.core.errors import TaamctlError
+from taamctl.pipeline.remains import Remain, stamp_of
+from taamctl.store import leftovers
+from taamctl.store.lock import writing
+
+
+def remove(remain: Remain) -> str:
+    """Remove the files, and the folders that are empty then.
+
+    Returns:
+        Why they stay, where they do: somebody writes them, or wrote them since they were looked
+        at. Empty where they are gone.
+    """
+    if remain.lock is None or not remain.lock.parent.is_dir():  # nobody can be writing there
+        return _removed(remain)
+    try:
+        with writing(remain.lock, wait=False, tell=lambda line: None):
+            return _removed(remain)
+    except TaamctlError as error:
+        return error.message
+
+
+def _removed(remain: Remain) -> str:
+    for path, stamp in remain.files:
+        if path.is_file() and stamp_of(path) != stamp:
+            return f"{path} was written since it was looked at"
+    for path, _ in remain.files:
+        path.unlink(missing_ok=True)
+    if remain.kind == "left behind":
+        leftovers.remove(remain.main)
+    _drop_empty(remain.main)
+    return ""
+
+
+def _drop_empty(folder: Path) -> None:
+    """Remove a folder, and those above it, as long as they are empty."""
+    for each in (folder, *folder.parents):
+        try:
+            each.rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError:  # something is in it, or it is a file
+            return
