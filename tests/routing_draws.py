@@ -2,6 +2,7 @@
 often that was said before.
 
     python tests/routing_draws.py --draws 200 --seed 0
+    python tests/routing_draws.py --draws 200 --seed 3 --seed 4   # counted together
 
 Every graph is split, propagated and routed as `taamctl run` does it. What validation says is
 compared with what became of the test graphs. Accuracies are those of a ridge regression per task on
@@ -20,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -324,12 +326,12 @@ def main() -> int:
     about, _, _ = str(__doc__).partition("\n")
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, action="append", help="default: 0")
     parser.add_argument("--verbose", action="store_true", help="a line of JSON for every graph")
     options = parser.parse_args()
     every = []
-    for at in range(options.draws):
-        drawn, found = one(1000 * options.seed + at)
+    for seed, at in product(options.seed or [0], range(options.draws)):
+        drawn, found = one(1000 * seed + at)
         every.append(found)
         if options.verbose:
             print(json.dumps({"dials": asdict(drawn), **{n: asdict(o) for n, o in found.items()}}))
