@@ -22,7 +22,7 @@ from taamctl.learning.kernels.ridge import Lift
 from taamctl.learning.routing import halves, node_profiles, routers
 
 ROWS = 64  # validation nodes of a task whose profile is kept
-SAFE = 0.9  # share of every task's halves right from which on graphs are routed safely
+SAFE = 0.85  # share of every task's halves right from which on graphs are routed safely
 SAFE_NODES = 0.5  # share of every task's nodes right from which on nodes are
 
 

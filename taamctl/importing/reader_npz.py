@@ -15,7 +15,7 @@ from taamctl.graph.npz_check import require_sound
 from taamctl.graph.raw_values import reading, require_text
 from taamctl.graph.shchur_npz import check_rows, entries
 from taamctl.importing.arrays import Unread, from_arrays, only
-from taamctl.importing.messages import quoted
+from taamctl.importing.messages import quoted, shown
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import opened
@@ -94,6 +94,7 @@ def _check_matrices(arrays: dict[str, Array], where: str) -> None:
     for prefix in ("adj", "attr"):
         if any(f"{prefix}_{part}" in arrays for part in _PARTS):
             _require(arrays, prefix, where)
+            _as_numbers(arrays, prefix, where)
             with reading(where):
                 data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in _PARTS)
                 check_rows(indptr, indices, data, shape, where, prefix)
@@ -149,6 +150,22 @@ def _require(arrays: dict[str, Array], prefix: str, where: str) -> None:
             f"{where}: no array called {lacking[0]}; there are: {', '.join(sorted(arrays))}",
             f"a sparse matrix is saved as {', '.join(f'{prefix}_{part}' for part in _PARTS)}",
         )
+
+
+def _as_numbers(arrays: dict[str, Array], prefix: str, where: str) -> None:
+    """Refuse parts of a sparse matrix that are no numbers, or positions that are not whole; make
+    positions without a sign signed, in place.
+    """
+    for part in _PARTS:
+        held = arrays[f"{prefix}_{part}"]
+        kinds, wanted = ("biuf", "numbers") if part == "data" else ("iu", "whole numbers")
+        if held.dtype.kind not in kinds:
+            raise TaamctlError(
+                f"{where}: {prefix}_{part} holds {shown(held.dtype)}, no {wanted}",
+                "save the parts of a scipy.sparse.csr_matrix as they are",
+            )
+        if held.dtype == np.uint64 and part != "data":
+            arrays[f"{prefix}_{part}"] = held.astype(np.int64)
 
 
 def _sparse(arrays: dict[str, Array], where: str) -> sp.csr_matrix:

@@ -48,7 +48,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     where = str(folder)
     _require_ogb(folder)
     raw, labels = read_folder(folder, where)
-    source, target = raw["edge_index"]
+    source, target = _ends(raw["edge_index"], where)
     notes: tuple[str, ...] = ()
     if options.add_inverse:
         source, target = np.concatenate([source, target]), np.concatenate([target, source])
@@ -81,6 +81,16 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
         by_row=True,
         taken=replace(options, part="" if split is None else split.name, ends="rows"),
     )
+
+
+def _ends(edges: Array, where: str) -> tuple[Array, Array]:
+    """Return both ends of the edges; of another shape they are no edges."""
+    if edges.ndim != 2 or len(edges) != 2:
+        raise TaamctlError(
+            f"{where}: edges of shape {edges.shape}, not [2, edges]",
+            "the file of the edges is damaged; write the folder again",
+        )
+    return edges[0], edges[1]
 
 
 def _require_ogb(folder: Path) -> None:

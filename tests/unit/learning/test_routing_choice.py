@@ -109,6 +109,17 @@ def test_halves_hold_about_half_of_every_class_and_are_the_same_every_time() -> 
     assert (many > 0).any(0).sum() == halves.MOST
 
 
+def test_a_half_is_as_far_from_validation_as_another_graph_is() -> None:
+    """The mean of n nodes less that of n other ones has the variance 2 s^2 / n."""
+    rng = np.random.default_rng(0)
+    ratios = []
+    for task in range(40):
+        x = rng.standard_normal(60)
+        moved = halves.drawn(np.zeros(60, int), task) @ x - x.mean()
+        ratios.append(moved.var() / (2 * x.var(ddof=1) / 60))
+    assert np.mean(ratios) == pytest.approx(1, abs=0.05)
+
+
 def test_auto_takes_what_is_right_where_cosine_is_not() -> None:
     features = drawn()
     published = routing_choice.decide(features, asked())
