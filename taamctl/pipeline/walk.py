@@ -95,10 +95,12 @@ def one_run(
 
 
 def whole(context: Context, client: Client | None = None) -> Path:
-    """Run every stage and return the report's path."""
+    """Run every stage, of graphs of one's own the lens too, and return the report's path."""
+    from taamctl.pipeline import lens_run
     from taamctl.stages import report
 
     to_eval(context, client)
+    lens_run.of_own_graphs(context)
     outcome: Outcome = report.run(context)
     return outcome.path
 
