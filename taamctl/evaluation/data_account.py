@@ -11,9 +11,9 @@ import numpy as np
 from taamctl.core.types import PARTS, Array
 from taamctl.evaluation.record import DataAccount, PartAccount
 
-# Of a split: per (task, part) nodes, edges, self-loops and isolated nodes [T*3, 4], tasks first;
-# the row pointer [N+1] of the edges inside all tasks' val nodes, and test nodes; which rows a (task,
-# part) has [T*3+1].
+# Of a split: nodes, edges, self-loops and isolated nodes per (task, part) [T*3, 4], tasks first;
+# the row pointer [N+1] of the edges inside all tasks' val nodes, and test nodes; the row range of
+# every (task, part) [T*3+1].
 ORDER = tuple(enumerate(PARTS))
 TABLE, MIXED, OFFSET = ARRAYS = ("account/table", "mixed/indptr", "stream/offset")
 

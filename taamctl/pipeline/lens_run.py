@@ -23,8 +23,8 @@ from taamctl.core.json_kinds import LENS
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import CSR, Array, QueryGraph
 from taamctl.core.types import PARTS as ALL_PARTS
-from taamctl.evaluation import confusion, cost, matrix
-from taamctl.evaluation.record import numbers
+from taamctl.evaluation import confusion, cost, matrix, node_sampling
+from taamctl.evaluation.record import number, numbers
 from taamctl.features import group_features as features
 from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.learning.contract.method import Method
@@ -261,22 +261,26 @@ def _cells(
                 "aa": balanced,
                 "aa_micro": micro,
                 "task_id_accuracy": accuracy,
-                **_by_class(query_set, routing, predicted, int(bounds[-1][1])),
+                **_by_class(query_set, routing, predicted, bounds),
             }
         )
     return out
 
 
 def _by_class(
-    query_set: routing_lens.QuerySet, routing: routing_lens.Routing, predicted: Array, classes: int
+    query_set: routing_lens.QuerySet, routing: routing_lens.Routing, predicted: Array, bounds: Array
 ) -> dict[str, object]:
     """Return what becomes of every class where all tasks' nodes are in one graph and each is
     decided on alone; nothing elsewhere.
     """
     if (query_set.protocol, routing.unit.kind) != ("mixed", "node"):
         return {}
+    recall = matrix.class_recall(query_set.y, predicted, int(bounds[-1][1]))
+    low, high = node_sampling.aa_interval(query_set.y, predicted, bounds, "balanced")
     return {
-        "class_recall": numbers(matrix.class_recall(query_set.y, predicted, classes)),
+        "aa_low": number(low),
+        "aa_high": number(high),
+        "class_recall": numbers(recall),
         "confused": confusion.confused(query_set.y, predicted)[:CONFUSED],
     }
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from taamctl.evaluation.routing import ROUTINGS
 from taamctl.report import caveats
+from taamctl.report.over_runs import mean_std
 from taamctl.report.render import shared
-from taamctl.report.report_rows import RunRow, SeedsRow, mean_std
+from taamctl.report.report_rows import RunRow, SeedsRow
 from taamctl.report.report_tables import csv_text
 
 Record = dict[str, Any]  # one line of a table, by column
