@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -41,21 +42,36 @@ def command(
     if as_json:
         print(path.read_text(encoding="utf-8"), end="")
     else:
-        show(path, context.params.section(ReportParams).decimals)
+        show(path, context.params.section(ReportParams).decimals, context.tell)
 
 
-def show(path: Path, decimals: int) -> None:
-    """Print a report's rows as a table on stdout; a narrow terminal goes without one column."""
-    from taamctl.report import render
-    from taamctl.report.report_rows import read_rows
+def show(path: Path, decimals: int, tell: Callable[[str], None]) -> None:
+    """Print what a report found on stdout: in words, on one mixed graph, and as a table in one
+    logit scope; a narrow terminal goes without one column.
+    """
+    from taamctl.report import findings, render
+    from taamctl.report.report_file import read_report
 
-    rows = read_rows(path)
-    wide = sheet().width >= 100
-    shown = [i for i, name in enumerate(render.COLUMNS) if wide or name != "task-ID by"]
-    names = [render.COLUMNS[i] for i in shown]
-    cells = [render.cells(row, decimals) for row in rows]
+    found = read_report(path)
+    out = sheet()
+    for dataset in sorted({row.dataset for row in found.rows}):
+        for line in findings.of(found.rows, found.mixed, dataset):
+            out.print(f"{dataset}: {line}", soft_wrap=not out.is_terminal)
+    print()
+    if found.mixed:
+        lines = [render.mixed_cells(each, decimals) for each in found.mixed]
+        print_table([_column(name) for name in render.MIXED_COLUMNS], lines)
+        print()
+    columns, cells = render.table(found.rows, decimals)
+    wide = out.width >= 100
+    shown = [i for i, name in enumerate(columns) if wide or name != "task-ID by"]
     print_table(
-        [Column(name, right="%" in name or name == "cost M") for name in names],
+        [_column(columns[i]) for i in shown],
         [[row[i] for i in shown] for row in cells],
-        notes=render.conditions(rows),
+        notes=render.conditions(found.rows),
     )
+    tell(f"next: open {path.with_name('report.html')}")
+
+
+def _column(name: str) -> Column:
+    return Column(name, right="%" in name or name == "cost M")

@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taamctl.core.types import Array
-from taamctl.report import figure_data
+from taamctl.report import best_figure, figure_data
 from taamctl.report.figure_axes import accuracy, percent, stretch, tasks
 from taamctl.report.figure_data import Evidence, Record, Table
+from taamctl.report.leading import Leading
 from taamctl.report.pictures import (
     COLOURS,
     FONT,
     GREY,
+    INK,
     LINES,
     MARKERS,
     Picture,
     blank,
-    saved,
+    both,
     settings,
 )
 from taamctl.report.report_rows import RunRow, SeedsRow
@@ -37,7 +39,10 @@ if TYPE_CHECKING:
 
 
 def draw_all(
-    rows: Sequence[SeedsRow], runs: Sequence[RunRow], seconds: Mapping[str, float]
+    rows: Sequence[SeedsRow],
+    runs: Sequence[RunRow],
+    seconds: Mapping[str, float],
+    leading: Sequence[Leading] = (),
 ) -> list[Picture]:
     """Draw every figure of every data set.
 
@@ -45,10 +50,19 @@ def draw_all(
         rows: rows over seeds.
         runs: the single runs behind them.
         seconds: wall seconds of training by a run's sha256, where they are known.
+        leading: methods on one mixed graph, where a lens has them.
     """
     known = {run.sha256: run for run in runs}
     return [
-        draw(kind, Evidence([row for row in rows if row.dataset == dataset], known, seconds))
+        draw(
+            kind,
+            Evidence(
+                [row for row in rows if row.dataset == dataset],
+                known,
+                seconds,
+                [each for each in leading if each.dataset == dataset],
+            ),
+        )
         for dataset in sorted({row.dataset for row in rows})
         for kind in figure_data.KINDS
     ]
@@ -71,8 +85,8 @@ def draw(kind: str, evidence: Evidence) -> Picture:
         )
         text = textwrap.fill(caption.partition(". ")[2], int(20 * width), break_on_hyphens=False)
         figure.set_size_inches(width, height + 0.14 * (text.count("\n") + 1))
-        figure.supxlabel(text, fontsize=FONT - 1.5, x=0.01, ha="left", color="#333333")
-        png, svg = (saved(figure, form) for form in ("png", "svg"))
+        figure.supxlabel(text, fontsize=FONT - 1.5, x=0.01, ha="left", color=INK)
+        png, svg = both(figure)
     return Picture(kind, evidence.dataset, what.title, caption, what.timed, png, svg, table.csv())
 
 
@@ -271,6 +285,7 @@ def _growth(table: Table, evidence: Evidence) -> Figure:
 
 _COUNTS = (("extra_paper", "papers' rule"), ("extra_full", "in full"))
 _DRAW = {
+    "best": best_figure.draw,
     "accuracy-matrix": _matrices,
     "accuracy-curve": _curves,
     "first-task": _first_task,

@@ -1,0 +1,135 @@
+"""What a report found, in sentences that a reader needs first: what is best, what forgets, what is
+uncertain. Pure functions; every sentence is computed from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from taamctl.report.leading import Leading
+from taamctl.report.report_rows import SeedsRow
+from taamctl.report.report_tables import percent
+
+SCOPES = {
+    "all_seen": "among all classes seen",
+    "up_to_task": "among the classes up to its task's",
+    "task_only": "among its own task's classes",
+}
+FORGETS = 0.005  # of accuracy: less is shown as 0.0 or 0.5 points and said of nobody
+SHOWN = 3  # methods named after the best
+
+
+def of(rows: Sequence[SeedsRow], leading: Sequence[Leading], dataset: str) -> list[str]:
+    """Return the sentences on one data set, the most useful first.
+
+    Args:
+        rows: in one logit scope. leading: methods on one mixed graph, the best first.
+    """
+    mine = [row for row in rows if row.dataset == dataset]
+    mixed = [each for each in leading if each.dataset == dataset and not each.told]
+    return [
+        *of_mixed(mixed),
+        *of_grouped(mine),
+        *of_forgetting(mine),
+        *of_seeds(mine),
+    ]
+
+
+def of_mixed(mixed: Sequence[Leading]) -> list[str]:
+    """Say which method to use where nobody tells the task, and how sure that is."""
+    if not mixed:
+        return []
+    best, *others = mixed
+    found = [
+        f"Use {best.name}: {_share(best.aa)} of 100 nodes right when nobody tells the task"
+        f"{''.join(f'; {each.name} {_share(each.aa)}' for each in others[:SHOWN])}. "
+        "(All tasks' nodes in one graph, a decision for every node, every class counted alike.)"
+    ]
+    close = [each.name for each in others if best.low is not None and each.aa >= best.low]
+    if close:
+        found.append(
+            f"Uncertain: {_joined(close)} {_verb(close, 'lies', 'lie')} within what the number of "
+            f"test nodes leaves open for {best.name} "
+            f"({percent(best.low, None, 1)} to {percent(best.high, None, 1)}). "
+            "taamctl compare tells two methods apart node by node."
+        )
+    return found
+
+
+def of_grouped(rows: Sequence[SeedsRow]) -> list[str]:
+    """Say which method is best where every query graph holds one task's nodes."""
+    known = [row for row in rows if row.aa is not None and row.aa_defined]
+    if not known:
+        return []
+    told = [row for row in known if row.task_id_kind == "given"]
+    best, *others = sorted((r for r in known if r not in told), key=_aa, reverse=True) or told
+    scope = SCOPES[best.scope]
+    found = [
+        f"Where every graph to be answered holds one task's nodes (grouped), and a node is judged "
+        f"{scope}, {best.name} is best: {percent(best.aa, None, 1)} %"
+        f"{''.join(f'; {row.name} {percent(row.aa, None, 1)}' for row in others[:SHOWN])}."
+    ]
+    if not others:
+        found = [
+            f"Where every graph to be answered holds one task's nodes (grouped), {best.name} gets "
+            f"{percent(best.aa, None, 1)} % right, judged {scope}."
+        ]
+    close = [r.name for r in others if best.aa_low is not None and _aa(r) >= best.aa_low]
+    if close:
+        found.append(
+            f"Uncertain: there too {_joined(close)} {_verb(close, 'lies', 'lie')} within what the "
+            f"number of test nodes leaves open for {best.name} ({percent(best.aa_low, None, 1)} to "
+            f"{percent(best.aa_high, None, 1)})."
+        )
+    return found
+
+
+def of_forgetting(rows: Sequence[SeedsRow]) -> list[str]:
+    """Say which methods forget, and by how much."""
+    known = [row for row in rows if row.af is not None and row.aa_defined]
+    if not known:
+        return []
+    forgetful = sorted((r for r in known if _af(r) >= FORGETS), key=_af, reverse=True)
+    if not forgetful:
+        return [f"Nothing is forgotten ({_joined([row.name for row in known])}): AF below 0.5."]
+    named = "; ".join(f"{row.name} {100 * _af(row):.1f}" for row in forgetful[: SHOWN + 1])
+    kept = [row.name for row in known if row not in forgetful]
+    rest = f" {_joined(kept)} {_verb(kept, 'forgets', 'forget')} nothing." if kept else ""
+    return [
+        f"What forgets, in points of accuracy lost on a task since it was learned: {named}.{rest}"
+    ]
+
+
+def of_seeds(rows: Sequence[SeedsRow]) -> list[str]:
+    """Say where one seed stands for all."""
+    alone = [row.name for row in rows if len(row.seeds) == 1]
+    if not alone:
+        return []
+    return [
+        f"Uncertain: {_joined(alone)} ran with one seed. Another seed may give some points more or "
+        "less."
+    ]
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Return `a`, `a and b`, or `a, b, c and 4 more`."""
+    names = list(dict.fromkeys(names))
+    if len(names) > SHOWN + 1:
+        names = [*names[:SHOWN], f"{len(names) - SHOWN} more"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _verb(names: Sequence[str], one: str, many: str) -> str:
+    return one if len(set(names)) == 1 else many
+
+
+def _share(aa: float) -> str:
+    return f"{100 * aa:.0f}"
+
+
+def _aa(row: SeedsRow) -> float:
+    return row.aa or 0.0
+
+
+def _af(row: SeedsRow) -> float:
+    return row.af or 0.0
