@@ -17,6 +17,7 @@ TITLES = {
     "mixed": "mixed: nobody tells the task",
     "grouped": "grouped: a graph per task, {scope}",
 }
+WIDTH = 4.6  # inches: that of a phone
 WIDEST = 34  # characters of a label on one line
 
 
@@ -26,12 +27,13 @@ def draw(table: Table, evidence: Evidence) -> Figure:
     for record in table.records():
         by_protocol.setdefault(str(record["protocol"]), []).append(record)
     panels = by_protocol or {"grouped": []}
-    most = max(len(records) for records in panels.values())
-    height = max(1.6, 0.24 * most + 1.0)
-    figure, axes = pictures.blank(4.6 * len(panels) + 0.4, height, 1, len(panels))
-    colours = {method: at for at, method in enumerate(sorted({r.method for r in evidence.rows}))}
+    sizes = [max(1.0, 0.27 * len(records) + 0.7) for records in panels.values()]
+    figure, axes = pictures.blank(WIDTH, sum(sizes) + 0.3, len(panels), heights=sizes)
+    colours: dict[str, int] = {}
+    for at, row in enumerate(evidence.rows):  # as in every figure of the data set
+        colours.setdefault(row.method, at)
     scopes = "/".join(sorted({row.scope for row in evidence.rows}))
-    for axis, (protocol, records) in zip(axes[0], panels.items(), strict=True):
+    for axis, (protocol, records) in zip(axes[:, 0], panels.items(), strict=True):
         _panel(axis, records, colours)
         axis.set_title(TITLES[protocol].format(scope=scopes), fontsize=pictures.FONT)
     return figure

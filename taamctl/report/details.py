@@ -144,12 +144,11 @@ def similarities(known: Known) -> Cells:
     for row in known.rows:
         made = known.behind(row)[0]
         if row.task_id_kind == "inferred" and _test(made).task_id.similarity:
-            groups.setdefault(tuple(_routed(_test(made))), []).append(f"{row.name}: {row.task_id}")
-    lines = [(", ".join(who), *line) for routed, who in groups.items() for line in routed]
-    return Cells(
-        ("method: routing", "task", "chosen", "similarity", "next best task", "its", "margin"),
-        lines,
-    )
+            routed = tuple((row.task_id, *line) for line in _routed(_test(made)))
+            groups.setdefault(routed, []).append(row.name)
+    lines = [(*line, ", ".join(who)) for routed, who in groups.items() for line in routed]
+    columns = ("routing", "task", "chosen", "similarity", "next best task", "its", "margin")
+    return Cells((*columns, "methods"), lines)
 
 
 def _routed(part: PartSummary) -> list[Text]:

@@ -158,14 +158,23 @@ def best(evidence: Evidence) -> Table:
     has it, and on graphs of one task's nodes, as fractions; the best first.
     """
     lines: list[tuple[object, ...]] = [
-        ("mixed", each.method, each.name, each.by, each.aa, each.low, each.high, len(each.seeds))
+        (
+            "mixed",
+            each.method,
+            printable(each.label),
+            each.by,
+            each.aa,
+            each.low,
+            each.high,
+            len(each.seeds),
+        )
         for each in evidence.leading
         if not each.told
     ]
     known = [(row, label) for row, label in _named(evidence) if row.aa is not None]
     for row, label in sorted(known, key=lambda pair: -(pair[0].aa or 0.0)):
-        ends = (row.aa, row.aa_low, row.aa_high, len(row.seeds))
-        lines.append(("grouped", row.method, label, row.task_id, *ends))
+        span = (row.aa, row.aa_low, row.aa_high, len(row.seeds))
+        lines.append(("grouped", row.method, label, row.task_id, *span))
     return Table(
         ("protocol", "method", "label", "task_id", "aa", "aa_low", "aa_high", "seeds"),
         tuple(lines),
@@ -297,7 +306,9 @@ KINDS: dict[str, Kind] = {
         best,
     ),
     "accuracy-matrix": Kind(
-        "accuracy on each task after each stage", "One scale for all; grey: no value.", matrices
+        "accuracy on each task after each stage",
+        "One scale for all, from the ten below the lowest value; grey: no value.",
+        matrices,
     ),
     "accuracy-curve": Kind(
         "average accuracy after each task",

@@ -44,6 +44,11 @@ class Leading:
         """The method, with its reading where it has several."""
         return f"{self.method} ({self.profile})" if self.profile else self.method
 
+    @property
+    def label(self) -> str:
+        """The method as figures name it."""
+        return f"{self.title} ({self.profile})" if self.profile else self.title
+
 
 def of(units: Sequence[LensRow]) -> list[Leading]:
     """Return the methods of every data set, the best first; those that are told the tasks last.

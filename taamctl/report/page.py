@@ -30,7 +30,7 @@ VERDICTS = (
     "explanation",
 )
 FIRST = "best"  # the kind of picture that the page begins with
-BATCHES = 3  # sizes of batches that the lens table has columns for; lens.csv has all
+BATCHES = 2  # sizes of batches that the lens table has columns for; lens.csv has all
 SECTIONS = {
     "mixed": "Mixed graph",
     "results": "Results",
@@ -111,9 +111,9 @@ def render(
     )
     datasets = sorted({row.dataset for row in rows})
     content: Content = {
-        "mixed": _mixed(behind.leading, decimals),
-        "results": _results(rows, decimals),
-        "scopes": _scopes(rows, decimals),
+        "mixed": _named(_mixed(behind.leading, decimals), datasets),
+        "results": _named(_results(rows, decimals), datasets),
+        "scopes": _named(_scopes(rows, decimals), datasets),
         "lens": _lens(lens, decimals),
         "figures": _figures(datasets, drawn),
         "verdicts": [_verdict(found) for found in verdicts],
@@ -148,6 +148,16 @@ def _figures(datasets: Sequence[str], drawn: Sequence[Picture]) -> Content:
     shown = [picture for picture in drawn if picture.kind != FIRST]
     found = {name: [_figure(p) for p in shown if p.dataset == name] for name in datasets}
     return {name: figures for name, figures in found.items() if figures}
+
+
+def _named(content: Content | None, datasets: Sequence[str]) -> Content | None:
+    """Return a table without its first column, the data set, where there is one only."""
+    if content is None or len(datasets) > 1:
+        return content
+    columns, lines = content["columns"], content["lines"]
+    assert isinstance(columns, tuple)
+    assert isinstance(lines, list)
+    return {"columns": columns[1:], "lines": [line[1:] for line in lines]}
 
 
 def _results(rows: Sequence[SeedsRow], decimals: int) -> Content:
@@ -249,7 +259,7 @@ def _lens(rows: Sequence[LensRow], decimals: int) -> Content | None:
 def _figure(picture: Picture) -> Content:
     data = ""
     if not picture.timed:
-        data = base64.b64encode(pictures.themed(picture.svg)).decode("ascii")
+        data = base64.b64encode(pictures.themed(picture)).decode("ascii")
     return {
         "title": picture.title,
         "caption": picture.caption,
