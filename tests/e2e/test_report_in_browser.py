@@ -25,8 +25,8 @@ SORT = """
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory, made_up: ModuleType) -> Path:
-    right = {f"method{i}": 0.95 - 0.07 * i for i in range(10)}
-    study = made_up.Study(("one", "two"), right, (1, 2), names=(EVIL, "b & c"))
+    right = {f"method{i}": 0.95 - 0.13 * i for i in range(5)}
+    study = made_up.Study(("one", "two"), right, (1,), names=(EVIL, "b & c"))
     root = tmp_path_factory.mktemp("report")
     made_up.write(root, study)
     found: Path = made_up.report(root)
@@ -52,10 +52,10 @@ def test_a_click_on_a_column_sorts_by_number_and_another_turns_it_round(
     numbers = [float(cell.split()[0]) for cell in cells]
     assert falling == "descending"
     assert numbers == sorted(numbers, reverse=True)
-    assert len(numbers) == 20
+    assert len(numbers) == len(set(numbers)) == 10
     rising, cells = browser.run(f"({SORT})('AA %', 1)")
     assert rising == "ascending"
-    assert [float(cell.split()[0]) for cell in cells] == numbers[::-1] or len(set(numbers)) < 20
+    assert [float(cell.split()[0]) for cell in cells] == numbers[::-1]
     _, names = browser.run(f"({SORT})('method', 1)")
     assert names == sorted(names)
 
