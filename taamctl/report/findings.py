@@ -95,9 +95,8 @@ def of_forgetting(rows: Sequence[SeedsRow]) -> list[str]:
     named = "; ".join(f"{row.name} {100 * _af(row):.1f}" for row in forgetful[: SHOWN + 1])
     kept = [row.name for row in known if row not in forgetful]
     rest = f" {_joined(kept)} {_verb(kept, 'forgets', 'forget')} nothing." if kept else ""
-    return [
-        f"What forgets, in points of accuracy lost on a task since it was learned: {named}.{rest}"
-    ]
+    lost = f"in points of accuracy lost on a task since it was learned, {SCOPES[rows[0].scope]}"
+    return [f"What forgets, {lost}: {named}.{rest}"]
 
 
 def of_seeds(rows: Sequence[SeedsRow]) -> list[str]:
