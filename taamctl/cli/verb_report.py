@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,16 @@ from taamctl.cli.console import Column, print_table, sheet
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
+
+
+class Tables(StrEnum):
+    """What tables for a paper are written in."""
+
+    latex = "latex"
+    markdown = "markdown"
+
+
+FILES = {Tables.latex: "tables.tex", Tables.markdown: "tables.md"}
 
 
 def command(
@@ -27,12 +38,17 @@ def command(
         bool, Option("--all", help="Everything that is there, whatever the run section says.")
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print report.json on stdout.")] = False,
+    tables: Annotated[
+        Tables | None,
+        Option("--tables", help="Print the tables for a paper: best in bold, second underlined."),
+    ] = None,
     writing: Writing,
 ) -> None:
     """Gather evaluations into tables (Markdown, CSV, JSON) and pictures, and print the table."""
     from taamctl.stages import report
 
-    context = make_context(grid, settings, replace(writing, quiet=writing.quiet or as_json))
+    quiet = writing.quiet or as_json or tables is not None
+    context = make_context(grid, settings, replace(writing, quiet=quiet))
     for folder in also or ():
         if not folder.is_dir():
             raise TaamctlError(
@@ -41,6 +57,8 @@ def command(
     path = report.run(context, also or (), everything=everything).path
     if as_json:
         print(path.read_text(encoding="utf-8"), end="")
+    elif tables is not None:
+        print(path.with_name(FILES[tables]).read_text(encoding="utf-8"), end="")
     else:
         show(path, context.params.section(ReportParams).decimals, context.tell)
 

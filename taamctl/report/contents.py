@@ -19,6 +19,7 @@ from taamctl.report import (
     lens_table,
     mixed_rows,
     page,
+    paper_tables,
     render,
     report_rows,
     same_scope,
@@ -29,6 +30,8 @@ from taamctl.report.pictures import Picture
 from taamctl.report.report_rows import SeedsRow, read_evaluation, row_of
 from taamctl.runtime import provenance
 from taamctl.store import atomic_files
+
+PAPER = ("tables.tex", "tables.md")
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Sources:
 
     def names(self) -> list[str]:
         """Return the files that a report writes, the main one first."""
-        found = ["report.json", "report.md", "report.csv", "report.html"]
+        found = ["report.json", "report.md", "report.csv", "report.html", *PAPER]
         if self.lenses:
             found.append("lens.csv")
         if self.pictures:
@@ -110,7 +113,10 @@ def write(folder: Path, found: Sources, decimals: int) -> None:
     }
     atomic_files.write_json(folder / "report.json", msgspec.to_builtins(value))
     behind = page.Behind(known, best, found.made)
+    papers = paper_tables.tables(shown, best)
     texts = {
+        "tables.tex": paper_tables.latex(papers, decimals),
+        "tables.md": paper_tables.markdown(papers, decimals),
         "report.md": render.markdown(shown, decimals, best)
         + lens_table.markdown(units, decimals, left_out),
         "report.csv": render.comma_separated(rows),
