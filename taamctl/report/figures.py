@@ -79,11 +79,8 @@ def draw(kind: str, evidence: Evidence) -> Picture:
     what = figure_data.KINDS[kind]
     table, caption = what.table(evidence), figure_data.caption(kind, evidence)
     with settings(f"{kind}-{evidence.dataset}"):
-        figure = _DRAW[kind](table, evidence)
+        figure = _titled(kind, table, evidence)
         width, height = figure.get_size_inches()
-        figure.suptitle(
-            figure_data.printable(f"{evidence.dataset}: {what.title}"), fontsize=FONT + 3
-        )
         text = textwrap.fill(caption.partition(". ")[2], int(20 * width), break_on_hyphens=False)
         room = 0.14 * (text.count("\n") + 1)
         figure.set_size_inches(width, height + room)
@@ -92,6 +89,19 @@ def draw(kind: str, evidence: Evidence) -> Picture:
         png, svg = both(figure)
     what_it_is = (kind, evidence.dataset, what.title, caption, what.timed)
     return Picture(*what_it_is, png, svg, table.csv(), 72 * room)
+
+
+def figure_of(kind: str, evidence: Evidence) -> Figure:
+    """Return one figure without its caption, to be changed."""
+    with settings(f"{kind}-{evidence.dataset}"):
+        return _titled(kind, figure_data.KINDS[kind].table(evidence), evidence)
+
+
+def _titled(kind: str, table: Table, evidence: Evidence) -> Figure:
+    figure = _DRAW[kind](table, evidence)
+    title = f"{evidence.dataset}: {figure_data.KINDS[kind].title}"
+    figure.suptitle(figure_data.printable(title), fontsize=FONT + 3)
+    return figure
 
 
 def _matrices(table: Table, evidence: Evidence) -> Figure:

@@ -53,6 +53,7 @@ MAY_IMPORT |= {
         *("audit", "bank", "cluster", "doctor", "exporting", "importing", "planning", "testing"),
     },
 }
+MAY_IMPORT["notebook"] = MAY_IMPORT["cli"] | {"cli"}
 OURS = set(MAY_IMPORT)
 HEAVY = {
     "torch",
