@@ -15,7 +15,7 @@ from typer import Option
 
 from taamctl.cli import exit_codes
 from taamctl.cli.console import say
-from taamctl.cli.progress_bars import end_bars
+from taamctl.cli.live_progress import end_bars
 from taamctl.cli.shared_options import flat
 from taamctl.core.this_system import require_machine
 

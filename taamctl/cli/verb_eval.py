@@ -43,7 +43,7 @@ def command(
     if as_json and (per_class or not lens):
         raise TaamctlError(
             "--json prints the lens, which was not asked for",
-            "say --lens without --per-class, or see eval.json and metrics.json",
+            "add --lens, leave out --per-class, or see eval.json and metrics.json",
         )
     context = make_context(grid, settings, writing)
     walk.one_stage(context, "eval")

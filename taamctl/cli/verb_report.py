@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +24,7 @@ class Tables(StrEnum):
     markdown = "markdown"
 
 
-FILES = {Tables.latex: "tables.tex", Tables.markdown: "tables.md"}
+FILES: dict[Tables | None, str] = {Tables.latex: "tables.tex", Tables.markdown: "tables.md"}
 
 
 def command(
@@ -49,18 +49,21 @@ def command(
 
     quiet = writing.quiet or as_json or tables is not None
     context = make_context(grid, settings, replace(writing, quiet=quiet))
-    for folder in also or ():
+    _require_folders(also or ())
+    path = report.run(context, also or (), everything=everything).path
+    printed = {True: path.name}.get(as_json) or FILES.get(tables)
+    if printed:
+        print(path.with_name(printed).read_text(encoding="utf-8"), end="")
+    else:
+        show(path, context.params.section(ReportParams).decimals, context.tell)
+
+
+def _require_folders(also: Sequence[Path]) -> None:
+    for folder in also:
         if not folder.is_dir():
             raise TaamctlError(
                 f"--also {folder} is no folder", "name the --outputs folder of another run"
             )
-    path = report.run(context, also or (), everything=everything).path
-    if as_json:
-        print(path.read_text(encoding="utf-8"), end="")
-    elif tables is not None:
-        print(path.with_name(FILES[tables]).read_text(encoding="utf-8"), end="")
-    else:
-        show(path, context.params.section(ReportParams).decimals, context.tell)
 
 
 def show(path: Path, decimals: int, tell: Callable[[str], None]) -> None:

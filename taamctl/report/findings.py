@@ -61,27 +61,30 @@ def of_grouped(rows: Sequence[SeedsRow]) -> list[str]:
     known = [row for row in rows if row.aa is not None and row.aa_defined]
     if not known:
         return []
-    told = [row for row in known if row.task_id_kind == "given"]
-    best, *others = sorted((r for r in known if r not in told), key=_aa, reverse=True) or told
-    scope = SCOPES[best.scope]
-    found = [
-        f"Where every graph to be answered holds one task's nodes (grouped), and a node is judged "
-        f"{scope}, {best.name} is best: {percent(best.aa, None, 1)} %"
-        f"{''.join(f'; {row.name} {percent(row.aa, None, 1)}' for row in others[:SHOWN])}."
-    ]
+    rivals = [row for row in known if row.task_id_kind != "given"] or known
+    best, *others = sorted(rivals, key=_aa, reverse=True)
+    where = "Where every graph to be answered holds one task's nodes (grouped)"
+    aa, scope = percent(best.aa, None, 1), SCOPES[best.scope]
     if not others:
-        found = [
-            f"Where every graph to be answered holds one task's nodes (grouped), {best.name} gets "
-            f"{percent(best.aa, None, 1)} % right, judged {scope}."
-        ]
-    close = [r.name for r in others if best.aa_low is not None and _aa(r) >= best.aa_low]
-    if close:
-        found.append(
-            f"Uncertain: there too {_joined(close)} {_verb(close, 'lies', 'lie')} within what the "
-            f"number of test nodes leaves open for {best.name} ({percent(best.aa_low, None, 1)} to "
-            f"{percent(best.aa_high, None, 1)})."
-        )
-    return found
+        return [f"{where}, {best.name} gets {aa} % right, judged {scope}."]
+    named = "".join(f"; {row.name} {percent(row.aa, None, 1)}" for row in others[:SHOWN])
+    first = f"{where}, and a node is judged {scope}, {best.name} is best: {aa} %{named}."
+    return [first, *_close(best, others)]
+
+
+def _close(best: SeedsRow, others: Sequence[SeedsRow]) -> list[str]:
+    """Say which methods the test nodes cannot tell from the best."""
+    low = best.aa_low
+    if low is None:
+        return []
+    close = [row.name for row in others if _aa(row) >= low]
+    if not close:
+        return []
+    return [
+        f"Uncertain: there too {_joined(close)} {_verb(close, 'lies', 'lie')} within what the "
+        f"number of test nodes leaves open for {best.name} ({percent(low, None, 1)} to "
+        f"{percent(best.aa_high, None, 1)})."
+    ]
 
 
 def of_forgetting(rows: Sequence[SeedsRow]) -> list[str]:

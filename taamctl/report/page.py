@@ -16,7 +16,7 @@ from taamctl.report.leading import Leading
 from taamctl.report.lens_table import LensRow
 from taamctl.report.pictures import Picture
 from taamctl.report.report_rows import SeedsRow
-from taamctl.report.words import WORDS
+from taamctl.report.report_words import WORDS
 
 VERDICTS = (
     "table",

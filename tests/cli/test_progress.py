@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from taamctl.cli import progress_bars
-from taamctl.cli.progress_bars import PlainProgress
+from taamctl.cli import plain_progress
+from taamctl.cli.plain_progress import PlainProgress
 
 LIVE = """
 from taamctl.cli.progress_bars import make_progress
@@ -31,7 +31,7 @@ def test_a_line_names_the_run_and_steps_that_were_skipped_say_nothing_of_the_tim
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(progress_bars.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(plain_progress.time, "perf_counter", lambda: now)
     progress = PlainProgress()
     progress.about("2/6 shop/taam/seed-2")
     progress.start("train", 1000)
@@ -54,10 +54,10 @@ def test_a_line_names_the_run_and_steps_that_were_skipped_say_nothing_of_the_tim
 def test_what_is_silent_for_long_says_that_it_is_at_work_and_nothing_else_does(
     says: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress_bars, "PATIENCE", 0.0)
+    monkeypatch.setattr(plain_progress, "PATIENCE", 0.0)
     progress = PlainProgress()
     if not says:
-        monkeypatch.setattr(progress_bars, "PATIENCE", 1000.0)
+        monkeypatch.setattr(plain_progress, "PATIENCE", 1000.0)
     with progress.during("report shop"):
         assert progress._quiet is not None
         if says:
