@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -15,6 +15,9 @@ from taamctl.cli.console import Column, print_table, sheet
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
+
+if TYPE_CHECKING:
+    from taamctl.report.report_rows import SeedsRow
 
 
 class Tables(StrEnum):
@@ -68,7 +71,7 @@ def _require_folders(also: Sequence[Path]) -> None:
 
 def show(path: Path, decimals: int, tell: Callable[[str], None]) -> None:
     """Print what a report found on stdout: in words, on one mixed graph, and as a table in one
-    logit scope; a narrow terminal goes without one column.
+    logit scope.
     """
     from taamctl.report import findings, render
     from taamctl.report.report_file import read_report
@@ -83,15 +86,21 @@ def show(path: Path, decimals: int, tell: Callable[[str], None]) -> None:
         lines = [render.mixed_cells(each, decimals) for each in found.mixed]
         print_table([_column(name) for name in render.MIXED_COLUMNS], lines)
         print()
-    columns, cells = render.table(found.rows, decimals)
-    wide = out.width >= 100
+    _show_rows(found.rows, decimals, wide=out.width >= 100)
+    tell(f"next: open {path.with_name('report.html')}")
+
+
+def _show_rows(rows: Sequence[SeedsRow], decimals: int, *, wide: bool) -> None:
+    """Print the main table; a narrow terminal goes without one column."""
+    from taamctl.report import render
+
+    columns, cells = render.table(rows, decimals)
     shown = [i for i, name in enumerate(columns) if wide or name != "task-ID by"]
     print_table(
         [_column(columns[i]) for i in shown],
         [[row[i] for i in shown] for row in cells],
-        notes=render.conditions(found.rows),
+        notes=render.conditions(rows),
     )
-    tell(f"next: open {path.with_name('report.html')}")
 
 
 def _column(name: str) -> Column:

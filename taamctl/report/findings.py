@@ -40,20 +40,22 @@ def of_mixed(mixed: Sequence[Leading]) -> list[str]:
     if not mixed:
         return []
     best, *others = mixed
-    found = [
-        f"Use {best.name}: {_share(best.aa)} of 100 nodes right when nobody tells the task"
-        f"{''.join(f'; {each.name} {_share(each.aa)}' for each in others[:SHOWN])}. "
+    named = "".join(f"; {each.name} {_share(each.aa)}" for each in others[:SHOWN])
+    first = (
+        f"Use {best.name}: {_share(best.aa)} of 100 nodes right when nobody tells the task{named}. "
         "(All tasks' nodes in one graph, a decision for every node, every class counted alike.)"
+    )
+    if best.low is None:
+        return [first]
+    close = [each.name for each in others if each.aa >= best.low]
+    if not close:
+        return [first]
+    return [
+        first,
+        f"Uncertain: {_joined(close)} {_verb(close, 'lies', 'lie')} within what the number of test "
+        f"nodes leaves open for {best.name} ({percent(best.low, None, 1)} to "
+        f"{percent(best.high, None, 1)}). taamctl compare tells two methods apart node by node.",
     ]
-    close = [each.name for each in others if best.low is not None and each.aa >= best.low]
-    if close:
-        found.append(
-            f"Uncertain: {_joined(close)} {_verb(close, 'lies', 'lie')} within what the number of "
-            f"test nodes leaves open for {best.name} "
-            f"({percent(best.low, None, 1)} to {percent(best.high, None, 1)}). "
-            "taamctl compare tells two methods apart node by node."
-        )
-    return found
 
 
 def of_grouped(rows: Sequence[SeedsRow]) -> list[str]:
@@ -92,14 +94,20 @@ def of_forgetting(rows: Sequence[SeedsRow]) -> list[str]:
     known = [row for row in rows if row.af is not None and row.aa_defined]
     if not known:
         return []
-    forgetful = sorted((r for r in known if _af(r) >= FORGETS), key=_af, reverse=True)
+    forgetful = sorted((row for row in known if _forgets(row)), key=_af, reverse=True)
+    kept = [row.name for row in known if not _forgets(row)]
     if not forgetful:
-        return [f"Nothing is forgotten ({_joined([row.name for row in known])}): AF below 0.5."]
+        return [f"Nothing is forgotten ({_joined(kept)}): AF below 0.5."]
     named = "; ".join(f"{row.name} {100 * _af(row):.1f}" for row in forgetful[: SHOWN + 1])
-    kept = [row.name for row in known if row not in forgetful]
-    rest = f" {_joined(kept)} {_verb(kept, 'forgets', 'forget')} nothing." if kept else ""
     lost = f"in points of accuracy lost on a task since it was learned, {SCOPES[rows[0].scope]}"
-    return [f"What forgets, {lost}: {named}.{rest}"]
+    first = f"What forgets, {lost}: {named}."
+    if not kept:
+        return [first]
+    return [f"{first} {_joined(kept)} {_verb(kept, 'forgets', 'forget')} nothing."]
+
+
+def _forgets(row: SeedsRow) -> bool:
+    return _af(row) >= FORGETS
 
 
 def of_seeds(rows: Sequence[SeedsRow]) -> list[str]:
