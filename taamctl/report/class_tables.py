@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from taamctl.report import details, leading, lens_table, report_rows, same_scope
-from taamctl.report.details import Cells, Known
+from taamctl.report.details import Cells
 from taamctl.report.report_rows import read_evaluation, row_of
 from taamctl.runtime import provenance
 
@@ -26,7 +26,7 @@ def of_runs(evaluations: Sequence[Path], decimals: int) -> dict[str, Cells]:
     for dataset in sorted({row.dataset for row in rows}):
         own = [row for row in rows if row.dataset == dataset]
         mixed = [each for each in best if each.dataset == dataset]
-        table = details.classes(Known(own, known, mixed), decimals)
+        table = details.classes(details.of_one_stream(own, known, mixed), decimals)
         if table is not None:
             found[dataset] = table
     return found

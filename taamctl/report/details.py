@@ -48,6 +48,19 @@ class Known:
         return self.behind(self.rows[0])[0]
 
 
+def of_one_stream(
+    rows: Sequence[SeedsRow], by_sha256: Mapping[str, Evaluation], leading: Sequence[Leading]
+) -> Known:
+    """Return what is known of rows of one data set, those alone whose classes arrive as the first
+    row's do: the classes of others have other numbers.
+    """
+    first = by_sha256[rows[0].sha256[0]].classes
+    same = [row for row in rows if all(by_sha256[d].classes == first for d in row.sha256)]
+    if len(same) < len(rows):
+        return Known(same, by_sha256, [])  # a lens does not name its classes
+    return Known(rows, by_sha256, leading)
+
+
 def classes(known: Known, decimals: int) -> Cells | None:
     """Return accuracy per class: one line per class, two columns per method: grouped, and mixed
     where a lens has it. None where the evaluations hold none.

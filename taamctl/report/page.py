@@ -11,7 +11,6 @@ from taamctl.evaluation.record import Evaluation
 from taamctl.report import details, findings, lens_table, pictures, published
 from taamctl.report import render as tables
 from taamctl.report.collect import Made, Verdicts
-from taamctl.report.details import Known
 from taamctl.report.leading import Leading
 from taamctl.report.lens_table import LensRow
 from taamctl.report.pictures import Picture
@@ -199,7 +198,7 @@ def _details(rows: Sequence[SeedsRow], behind: Behind, decimals: int) -> Content
         if not all(digest in behind.evaluations for row in own for digest in row.sha256):
             continue
         leading = [each for each in behind.leading if each.dataset == dataset]
-        known = Known(own, behind.evaluations, leading)
+        known = details.of_one_stream(own, behind.evaluations, leading)
         pairs = details.confused(known)
         _put(classes, dataset, details.classes(known, decimals))
         _put(routing, dataset, details.similarities(known))

@@ -143,6 +143,17 @@ def test_classes_have_names_counts_and_the_mean_recall_over_seeds(made_up: Modul
         assert line == (str(c // 2 + 1), name, "40", f"{mean:.1f}", "50.0")
 
 
+def test_rows_whose_classes_arrive_in_another_order_are_not_mixed_in(made_up: ModuleType) -> None:
+    found = known(made_up)
+    other = replace(found.by_sha256["2"], classes=["x", *found.by_sha256["2"].classes[1:]])
+    by_sha256 = {**found.by_sha256, "3": other}
+    rows = [found.rows[0], replace(found.rows[0], method="b", sha256=["3"], seeds=[2])]
+    kept = details.of_one_stream(rows, by_sha256, found.leading)
+    assert (list(kept.rows), kept.leading) == ([found.rows[0]], [])
+    same = details.of_one_stream(rows[:1], by_sha256, found.leading)
+    assert same.leading == found.leading
+
+
 def test_confusions_routing_and_data_are_those_of_the_evaluations(made_up: ModuleType) -> None:
     found = known(made_up)
     pairs = details.confused(found).lines
