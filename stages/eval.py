@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import msgspec
 
-from taamctl.evaluation import summary
+from taamctl.evaluation import data_account, summary
 from taamctl.params.eval_params import EvalParams
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute
@@ -41,6 +41,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
                 routing={
                     name: inferred.read(name) for name in summary.ROUTING if inferred.has(name)
                 },
+                counts={name: cut.read(name) for name in data_account.ARRAYS if cut.has(name)},
             )
         result = summary.evaluate(dataset, method, seed, params.averaging, inputs)
         atomic_files.write_json(outputs[0], msgspec.to_builtins(result))

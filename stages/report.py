@@ -37,6 +37,7 @@ def plan(
     recorded = {
         "report": canonical(params),
         "seconds": sources.seconds,
+        "made": list(sources.made),
         "usual": provenance.sha256(PACKAGED),  # rows say in what they differ from it
         "left_out": sources.left_out,
     }

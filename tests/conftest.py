@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -32,16 +32,38 @@ def shared_data() -> Path:
     return folder
 
 
+def _beside(name: str) -> ModuleType:
+    """Return a module of shared helpers; tests are no package, so it is loaded from its path."""
+    known = f"taamctl_tests_{name}"
+    if known not in sys.modules:
+        spec = importlib.util.spec_from_file_location(known, Path(__file__).with_name(f"{name}.py"))
+        assert spec is not None and spec.loader is not None
+        sys.modules[known] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[known])
+    return sys.modules[known]
+
+
 @pytest.fixture(scope="session")
 def support() -> ModuleType:
-    """Return the module of shared helpers; tests are no package, so it is loaded from its path."""
-    name = "taamctl_tests_support"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("support.py"))
-        assert spec is not None and spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
+    """Return the module that runs the command line."""
+    return _beside("support")
+
+
+@pytest.fixture(scope="session")
+def made_up() -> ModuleType:
+    """Return the module that makes up evaluations."""
+    return _beside("made_up")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """Return a headless browser; skip where none is installed."""
+    module = _beside("browser")
+    found = module.executable()
+    if found is None:
+        pytest.skip("no chromium here")
+    with module.Browser(found) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -106,11 +107,11 @@ def artefacts(outputs: Path) -> dict[str, bytes]:
     """Return the bytes of every artefact below `outputs`: all files but sidecars, locks, temporary
     files and checkpoints.
 
-    The figure of accuracy against time is drawn from the sidecars' seconds, which differ from run
-    to run.
+    The figure of accuracy against time, and a section of the page, are made from the sidecars'
+    seconds and dates, which differ from run to run.
     """
     return {
-        str(p.relative_to(outputs)): p.read_bytes()
+        str(p.relative_to(outputs)): without_times(p.read_bytes())
         for p in sorted(outputs.rglob("*"))
         if p.is_file()
         and not p.name.startswith(".")
@@ -118,6 +119,13 @@ def artefacts(outputs: Path) -> dict[str, bytes]:
         and ".checkpoints" not in p.parts
         and not p.name.startswith("accuracy-time-")
     }
+
+
+def without_times(data: bytes) -> bytes:
+    """Return a report's page without the section that says when and how it was made; any other
+    file as it is.
+    """
+    return re.sub(rb'<section id="made">.*?</section>', b"", data, flags=re.DOTALL)
 
 
 def temporaries(outputs: Path) -> list[Path]:

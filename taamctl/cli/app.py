@@ -17,7 +17,7 @@ from taamctl.cli import exit_codes
 from taamctl.cli.console import say
 from taamctl.cli.flat_options import flat
 from taamctl.cli.help_page import HelpCommand, HelpGroup
-from taamctl.cli.progress_bars import end_bars
+from taamctl.cli.live_progress import end_bars
 from taamctl.core.this_system import require_machine
 
 app = typer.Typer(

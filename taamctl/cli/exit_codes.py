@@ -8,7 +8,7 @@ import os
 import sys
 
 from taamctl.cli.console import show_error
-from taamctl.cli.progress_bars import end_bars
+from taamctl.cli.live_progress import end_bars
 from taamctl.core.errors import TaamctlError
 
 BROKEN = 2  # the call or its inputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -13,6 +13,9 @@ from taamctl.cli.console import Column, print_table
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
+
+if TYPE_CHECKING:
+    from taamctl.runtime.job import Context
 
 
 def command(
@@ -27,23 +30,44 @@ def command(
             "one task and on one that mixes all (lens.json), and print that table.",
         ),
     ] = False,
+    per_class: Annotated[
+        bool,
+        Option("--per-class", help="Also print how many nodes of every class are answered right."),
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="With --lens: print the rows as JSON.")] = False,
     writing: Writing,
 ) -> None:
     """Evaluate: accuracy matrices for all logit scopes, AA, BWT, AF, task-ID accuracy, cost."""
     from taamctl.pipeline import walk
 
-    if as_json and not lens:
+    if as_json and (per_class or not lens):
         raise TaamctlError(
             "--json prints the lens, which was not asked for",
-            "add --lens, or see eval.json and metrics.json",
+            "add --lens, leave out --per-class, or see eval.json and metrics.json",
         )
     context = make_context(grid, settings, writing)
     walk.one_stage(context, "eval")
     if lens:
         from taamctl.pipeline import lens_run
 
-        show(lens_run.all_runs(context), context.params.section(ReportParams).decimals, as_json)
+        found = lens_run.all_runs(context)
+        if not per_class:
+            show(found, context.params.section(ReportParams).decimals, as_json)
+    if per_class:
+        show_classes(context)
+    context.tell("next: taamctl report")
+
+
+def show_classes(context: Context) -> None:
+    """Print a table per data set on stdout."""
+    from taamctl.pipeline import walk
+    from taamctl.report import class_tables
+
+    files = [context.layout.file("eval", *which) for which in walk.runs(context)]
+    tables = class_tables.of_runs(files, context.params.section(ReportParams).decimals)
+    for dataset, table in tables.items():
+        columns = [Column(name, right=name not in ("task", "class")) for name in table.columns]
+        print_table(columns, table.lines, title=dataset, notes=class_tables.notes(tables))
 
 
 def show(paths: list[Path], decimals: int, as_json: bool) -> None:

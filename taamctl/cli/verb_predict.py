@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from taamctl.cli import score_table
 from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
 from taamctl.cli.one_graph import OneGraph, require_imported, source_of
@@ -74,6 +75,9 @@ def command(
         Option("--out", help="Write *.csv, *.json, *.jsonl or *.parquet. Default: CSV on stdout."),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="JSON on stdout instead of CSV.")] = False,
+    scored: Annotated[
+        bool, Option("--score", help="Print how right the answers are by the graph's labels.")
+    ] = False,
     answering: Answering,
     data_root: DataRoot = None,
     params: ParamsFile = None,
@@ -82,10 +86,11 @@ def command(
 ) -> None:
     """Answer every node of a graph: class, task, confidence, and whether no known class fits.
 
-    Labels in the graph are not read.
+    Labels in the graph are not read, except to score the answers.
     """
     from taamctl.bank import answers
     from taamctl.bank.bank import load_bank
+    from taamctl.bank.score import score
     from taamctl.importing.upgrade_graph import file_if_given
 
     if out is not None:
@@ -105,15 +110,13 @@ def command(
             say(f"warning: {note}")
     if out is not None:
         answers.save(found, out)
-    elif as_json:
-        answers.write_json(found, sys.stdout)
-    else:
-        answers.write_csv(found, sys.stdout)
+    if scored:
+        score_table.show(score(found, graph), as_json=as_json)
+    elif out is None:
+        {True: answers.write_json, False: answers.write_csv}[as_json](found, sys.stdout)
     if not quiet:
-        line = f"{len(found.label):,} nodes, {int(found.unknown.sum()):,} of them unknown"
-        if out is not None:
-            line += f"; wrote {out}"
-        say(line)
+        wrote = "" if out is None else f"; wrote {out}"
+        say(f"{len(found.label):,} nodes, {int(found.unknown.sum()):,} of them unknown{wrote}")
 
 
 def _rate(text: str) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -13,6 +15,19 @@ from taamctl.cli.console import Column, print_table, sheet
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
+
+if TYPE_CHECKING:
+    from taamctl.report.report_rows import SeedsRow
+
+
+class Tables(StrEnum):
+    """What tables for a paper are written in."""
+
+    latex = "latex"
+    markdown = "markdown"
+
+
+FILES: dict[Tables | None, str] = {Tables.latex: "tables.tex", Tables.markdown: "tables.md"}
 
 
 def command(
@@ -26,36 +41,67 @@ def command(
         bool, Option("--all", help="Everything that is there, whatever the run section says.")
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print report.json on stdout.")] = False,
+    tables: Annotated[
+        Tables | None,
+        Option("--tables", help="Print the tables for a paper: best in bold, second underlined."),
+    ] = None,
     writing: Writing,
 ) -> None:
     """Gather evaluations into tables (Markdown, CSV, JSON) and pictures, and print the table."""
     from taamctl.stages import report
 
-    context = make_context(grid, settings, replace(writing, quiet=writing.quiet or as_json))
-    for folder in also or ():
+    quiet = writing.quiet or as_json or tables is not None
+    context = make_context(grid, settings, replace(writing, quiet=quiet))
+    _require_folders(also or ())
+    path = report.run(context, also or (), everything=everything).path
+    printed = {True: path.name}.get(as_json) or FILES.get(tables)
+    if printed:
+        print(path.with_name(printed).read_text(encoding="utf-8"), end="")
+    else:
+        show(path, context.params.section(ReportParams).decimals, context.tell)
+
+
+def _require_folders(also: Sequence[Path]) -> None:
+    for folder in also:
         if not folder.is_dir():
             raise TaamctlError(
                 f"--also {folder} is no folder", "name the --outputs folder of another run"
             )
-    path = report.run(context, also or (), everything=everything).path
-    if as_json:
-        print(path.read_text(encoding="utf-8"), end="")
-    else:
-        show(path, context.params.section(ReportParams).decimals)
 
 
-def show(path: Path, decimals: int) -> None:
-    """Print a report's rows as a table on stdout; a narrow terminal goes without one column."""
+def show(path: Path, decimals: int, tell: Callable[[str], None]) -> None:
+    """Print what a report found on stdout: in words, on one mixed graph, and as a table in one
+    logit scope.
+    """
+    from taamctl.report import findings, render
+    from taamctl.report.report_file import read_report
+
+    found = read_report(path)
+    out = sheet()
+    for dataset in sorted({row.dataset for row in found.rows}):
+        for line in findings.of(found.rows, found.mixed, dataset):
+            out.print(f"{dataset}: {line}", soft_wrap=not out.is_terminal)
+    print()
+    if found.mixed:
+        lines = [render.mixed_cells(each, decimals) for each in found.mixed]
+        print_table([_column(name) for name in render.MIXED_COLUMNS], lines)
+        print()
+    _show_rows(found.rows, decimals, wide=out.width >= 100)
+    tell(f"next: open {path.with_name('report.html')}")
+
+
+def _show_rows(rows: Sequence[SeedsRow], decimals: int, *, wide: bool) -> None:
+    """Print the main table; a narrow terminal goes without one column."""
     from taamctl.report import render
-    from taamctl.report.report_rows import read_rows
 
-    rows = read_rows(path)
-    wide = sheet().width >= 100
-    shown = [i for i, name in enumerate(render.COLUMNS) if wide or name != "task-ID by"]
-    names = [render.COLUMNS[i] for i in shown]
-    cells = [render.cells(row, decimals) for row in rows]
+    columns, cells = render.table(rows, decimals)
+    shown = [i for i, name in enumerate(columns) if wide or name != "task-ID by"]
     print_table(
-        [Column(name, right="%" in name or name == "cost M") for name in names],
+        [_column(columns[i]) for i in shown],
         [[row[i] for i in shown] for row in cells],
         notes=render.conditions(rows),
     )
+
+
+def _column(name: str) -> Column:
+    return Column(name, right="%" in name or name == "cost M")

@@ -69,7 +69,7 @@ def command(
         found = [_result(context, *which) for which in walk.runs(context)]
         print(json.dumps(found, indent=1, allow_nan=False))
     else:
-        show(path, context.params.section(ReportParams).decimals)
+        show(path, context.params.section(ReportParams).decimals, context.tell)
 
 
 def _result(context: Context, dataset: str, method: str, seed: int) -> dict[str, object]:

@@ -94,13 +94,18 @@ def _second(record: Record) -> Record:
     return {**record, "schema_version": 2}
 
 
+def _third(record: Record) -> Record:
+    """Turn version 2 into 3, which says more: what it lacks is not known of the earlier file."""
+    return {**record, "schema_version": 3}
+
+
 def _bank_named(record: Record) -> Record:
     """Turn format 1 of a bank's manifest into 2, which states its kind."""
     return {**record, "kind": "taamctl.bank", "format": 2}
 
 
 EVALUATION = JsonKind(
-    Versions("taamctl.evaluation", 2, {0: _first_evaluation, 1: _second}),
+    Versions("taamctl.evaluation", 3, {0: _first_evaluation, 1: _second, 2: _third}),
     "outputs/eval/<dataset>/<method>/seed-<n>/eval.json",
     "everything measured of one run",
     "make it again with: taamctl eval --force",
@@ -112,13 +117,13 @@ METRICS = JsonKind(
     "make it again with: taamctl eval --force",
 )
 LENS = JsonKind(
-    Versions("taamctl.lens", 1, {0: _first}),
+    Versions("taamctl.lens", 2, {0: _first, 1: _second}),
     "outputs/eval/<dataset>/<method>/seed-<n>/lens.json",
     "query units, routers and protocols of one run",
     "make it again with: taamctl eval --lens --force",
 )
 REPORT = JsonKind(
-    Versions("taamctl.report", 2, {0: _first, 1: _second}),
+    Versions("taamctl.report", 3, {0: _first, 1: _second, 2: _third}),
     "outputs/report/report.json",
     "the rows of a report",
     "make it again with: taamctl report --force",

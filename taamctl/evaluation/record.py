@@ -65,6 +65,14 @@ class TaskIdSummary:
         "by which share the nearest prototype is nearer than the second, the smallest",
         default=None,
     )
+    similarity: list[list[Number]] = described(
+        "[T, T] similarity of the query graph of a task (row) to every task's prototype after the "
+        "last stage; null where not compared",
+        default_factory=list,
+    )
+    margins: list[Number] = described(
+        "[T] the best of a row of `similarity` minus the second best", default_factory=list
+    )
     smallest_margin: Number = described("smallest difference of similarities", default=None)
     routed_by_stage: list[str] = described(
         "[T] profile and metric, or router, that decided at every stage", default_factory=list
@@ -93,7 +101,41 @@ class PartSummary:
     class_recall: dict[str, list[Number]] = described(
         "[C] recall after the last stage, by logit scope", default_factory=dict
     )
+    confused: dict[str, list[list[int]]] = described(
+        "true class, class that was answered, nodes: the 100 pairs most often confused after the "
+        "last stage, by logit scope",
+        default_factory=dict,
+    )
+    tasks_answered: dict[str, list[list[int]]] = described(
+        "true task, task of the class that was answered, nodes: after the last stage, by logit "
+        "scope",
+        default_factory=dict,
+    )
     task_id: TaskIdSummary = described("task-ID decisions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartAccount:
+    """What the split left to one part of the nodes."""
+
+    nodes: int = described("nodes")
+    edges: int = described("edges inside its query graphs, one per task")
+    isolated: int = described("nodes without an edge there")
+    between_tasks: int | None = described(
+        "edges of the part that join two tasks, which no query graph holds; null where not counted",
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataAccount:
+    """What became of the graph: the counts behind every number."""
+
+    edges_stored: int = described("edges of the graph as it is stored")
+    edges_used: int = described("the same as directed entries, after symmetrising")
+    edges_kept: int = described("entries inside a (task, part); the others join two of these")
+    dropped: list[list[str]] = described("class, nodes and reason of every class left out")
+    parts: dict[str, PartAccount] = described("by part: `train`, `val` and `test`")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +178,7 @@ class Evaluation:
         "that one node is worth",
         default_factory=list,
     )
+    data: DataAccount | None = described("what became of the graph", default=None)
     parameters: Cost = described("cost")
     parts: dict[str, PartSummary] = described("by part: `test` and `val`")
 
@@ -180,7 +223,16 @@ def field_tables() -> str:
     """Return the fields of eval.json and metrics.json as Markdown tables, for docs/metrics.md."""
     return "\n\n".join(
         f"**{of.__name__}**: {of.__doc__}\n\n" + "\n".join(_field_rows(of))
-        for of in (Evaluation, PartSummary, ScopeSummary, TaskIdSummary, Cost, Metrics)
+        for of in (
+            Evaluation,
+            DataAccount,
+            PartAccount,
+            PartSummary,
+            ScopeSummary,
+            TaskIdSummary,
+            Cost,
+            Metrics,
+        )
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from taamctl.core.types import SCOPES, Array
-from taamctl.evaluation import cost, matrix, node_sampling, routing
+from taamctl.evaluation import confusion, cost, data_account, matrix, node_sampling, routing
 from taamctl.evaluation.record import (
     Cost,
     Evaluation,
@@ -82,6 +82,7 @@ class Inputs:
         classes, bounds: names [C], class ranges [T, 2].
         parts: by part, the arrays named in `ARRAYS`.
         routing: those named in `ROUTING`; none where they were not kept.
+        counts: those named in `data_account.ARRAYS`.
     """
 
     facts: str
@@ -92,6 +93,7 @@ class Inputs:
     bounds: Array
     parts: Mapping[str, Mapping[str, Array]]
     routing: Mapping[str, Array] = field(default_factory=dict)
+    counts: Mapping[str, Array] = field(default_factory=dict)
 
 
 def evaluate(dataset: str, method: str, seed: int, averaging: str, inputs: Inputs) -> Evaluation:
@@ -125,6 +127,7 @@ def evaluate(dataset: str, method: str, seed: int, averaging: str, inputs: Input
         thin_classes=node_sampling.thin_classes(
             np.bincount(y, minlength=int(bounds[-1][1])), bounds, averaging, inputs.classes
         ),
+        data=data_account.account(inputs.account, inputs.counts),
         parameters=costs(facts, len(bounds)),
         parts={
             part: part_summary(
@@ -224,6 +227,10 @@ def part_summary(
             scope: numbers(matrix.class_recall(y, arrays[scope][-1], int(bounds[-1][1])))
             for scope in SCOPES
         },
+        confused={scope: confusion.confused(y, arrays[scope][-1]) for scope in SCOPES},
+        tasks_answered={
+            scope: confusion.tasks_answered(task, arrays[scope][-1], bounds) for scope in SCOPES
+        },
         task_id=TaskIdSummary(
             kind=kind,
             accuracy=accuracy[-1],
@@ -231,6 +238,8 @@ def part_summary(
             decisions=arrays["decision"].tolist(),
             grid=dict(zip(routing.ROUTINGS, numbers(arrays["grid"]), strict=True)),
             nearness=number(routing.nearness(arrays["similarity"][-1], metric)),
+            similarity=[numbers(row) for row in arrays["similarity"][-1]],
+            margins=numbers(arrays["margin"][-1]),
             smallest_margin=number(margins.min(initial=np.inf)),
             routed_by_stage=sure.routed_by_stage,
             halves=sure.halves,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taamctl.core.types import CSR
+from taamctl.core.types import CSR, Array
 from taamctl.exporting import named_arrays
 from taamctl.exporting.whole import Plan, Whole
 from taamctl.graph.dgl_adapter import save_graph
@@ -23,7 +23,10 @@ def plan(whole: Whole) -> Plan:
 
 
 def _write(path: Path, whole: Whole) -> None:
-    features = np.concatenate(list(whole.blocks()))
-    data = {"x": features, **named_arrays.of_nodes(whole)}
     ends = (whole.source, whole.target)
-    save_graph(path, len(whole.ids), ends, data, named_arrays.names(whole))
+    save_graph(path, len(whole.ids), ends, data_of(whole), named_arrays.names(whole))
+
+
+def data_of(whole: Whole) -> dict[str, Array]:
+    """Return what stands at the nodes, features dense as `x`."""
+    return {"x": np.concatenate(list(whole.blocks())), **named_arrays.of_nodes(whole)}

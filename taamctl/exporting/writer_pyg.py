@@ -26,17 +26,23 @@ def plan(whole: Whole) -> Plan:
 def _write(path: Path, whole: Whole) -> None:
     import torch
 
+    with path.open("wb") as stream:
+        torch.save(tensors(whole), stream)
+
+
+def tensors(whole: Whole) -> dict[str, object]:
+    """Return a graph as the tensors and names that a Data of PyG holds."""
+    import torch
+
     ends = np.stack([whole.source, whole.target])
     of_nodes = named_arrays.of_nodes(whole)
-    kept = {
+    return {
         "x": _features(whole.features),
         "edge_index": torch.from_numpy(ends),
         **{key: torch.from_numpy(np.ascontiguousarray(array)) for key, array in of_nodes.items()},
         **named_arrays.names(whole),
         "num_nodes": len(whole.ids),
     }
-    with path.open("wb") as stream:
-        torch.save(kept, stream)
 
 
 def _features(features: Array | CSR) -> torch.Tensor:

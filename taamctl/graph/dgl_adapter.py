@@ -137,6 +137,24 @@ def _texts(labels: Mapping[str, Plain]) -> dict[str, Array]:
     return found
 
 
+def made(nodes: int, ends: tuple[Array, Array], node_data: Mapping[str, Array]) -> Plain:
+    """Return a DGLGraph.
+
+    Args:
+        nodes: N. ends: [E] int64 sources and targets.
+        node_data: key -> [N, ...] numbers or truths.
+
+    Raises:
+        TaamctlError: dgl is missing.
+    """
+    import torch
+
+    graph = _dgl().graph(tuple(torch.from_numpy(end) for end in ends), num_nodes=nodes)
+    for key, values in node_data.items():
+        graph.ndata[key] = torch.from_numpy(np.ascontiguousarray(values))
+    return graph
+
+
 def save_graph(
     path: Path,
     nodes: int,
@@ -158,9 +176,7 @@ def save_graph(
     import torch
 
     dgl = _dgl()
-    graph = dgl.graph(tuple(torch.from_numpy(end) for end in ends), num_nodes=nodes)
-    for key, values in node_data.items():
-        graph.ndata[key] = torch.from_numpy(np.ascontiguousarray(values))
+    graph = made(nodes, ends, node_data)
     coded = {key: json.dumps(list(names)).encode() for key, names in texts.items()}
     labels = {
         key: torch.frombuffer(bytearray(text), dtype=torch.uint8) for key, text in coded.items()

@@ -9,7 +9,7 @@ tasks kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from taamctl.core import registry
 from taamctl.core.json_kinds import LENS
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import CSR, Array, QueryGraph
 from taamctl.core.types import PARTS as ALL_PARTS
-from taamctl.evaluation import cost, matrix
+from taamctl.evaluation import confusion, cost, matrix, node_sampling
+from taamctl.evaluation.record import number, numbers
 from taamctl.features import group_features as features
 from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.learning.contract.method import Method
@@ -43,6 +45,7 @@ from taamctl.store.feature_store import FeatureStore
 
 NEEDS = ("x", "edges")
 PARTS = ("val", "test")
+CONFUSED = 20  # pairs of classes kept per cell
 
 
 @dataclass
@@ -100,14 +103,36 @@ class LensInputs:
         return self.routed[seed]
 
 
-def all_runs(context: Context) -> list[Path]:
-    """Look at every trained run of the `run` section and return the files."""
+def of_own_graphs(context: Context) -> None:
+    """Look at the runs on graphs of one's own: nobody tells such a graph's tasks apart, so what a
+    method gives on one mixed graph is what counts there.
+    """
+    own = registry.imported("taamctl.datasets")
+    datasets = [name for name in context.params.section(RunParams).datasets if name in own]
+    kept = context.params.section(PrecomputeParams)
+    if datasets and not (kept.store_x and kept.store_edges):
+        context.tell(
+            "note: no figures of a mixed graph: they need precompute.store_x and "
+            "precompute.store_edges"
+        )
+        return
+    of_datasets(context, datasets)
+
+
+def of_datasets(context: Context, datasets: Iterable[str]) -> list[Path]:
+    """Look at every trained run of some data sets and return the files."""
     section = context.params.section(RunParams)
     found = []
-    for dataset in section.datasets:
+    for dataset in datasets:
         inputs = LensInputs(context, dataset)
         for seed in section.seeds:
             found += [run(inputs, method, seed).path for method in section.methods]
+    return found
+
+
+def all_runs(context: Context) -> list[Path]:
+    """Look at every trained run of the `run` section and return the files."""
+    found = of_datasets(context, context.params.section(RunParams).datasets)
     context.tell(
         "warning: one vote for a graph or batch that mixes tasks cannot fit all of its nodes: "
         "there, see the node column"
@@ -236,9 +261,28 @@ def _cells(
                 "aa": balanced,
                 "aa_micro": micro,
                 "task_id_accuracy": accuracy,
+                **_by_class(query_set, routing, predicted, bounds),
             }
         )
     return out
+
+
+def _by_class(
+    query_set: routing_lens.QuerySet, routing: routing_lens.Routing, predicted: Array, bounds: Array
+) -> dict[str, object]:
+    """Return what becomes of every class where all tasks' nodes are in one graph and each is
+    decided on alone; nothing elsewhere.
+    """
+    if (query_set.protocol, routing.unit.kind) != ("mixed", "node"):
+        return {}
+    recall = matrix.class_recall(query_set.y, predicted, int(bounds[-1][1]))
+    low, high = node_sampling.aa_interval(query_set.y, predicted, bounds, "balanced")
+    return {
+        "aa_low": number(low),
+        "aa_high": number(high),
+        "class_recall": numbers(recall),
+        "confused": confusion.confused(query_set.y, predicted)[:CONFUSED],
+    }
 
 
 def _mixed_edges(path: Path, made_by: str) -> dict[str, CSR]:

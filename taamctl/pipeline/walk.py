@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,13 +26,23 @@ def runs(context: Context) -> list[Run]:
     return [(d, m, s) for d in run.datasets for m in run.methods for s in run.seeds]
 
 
+def each_run(context: Context) -> Iterator[Run]:
+    """Yield every run, and tell progress which it is and where it stands among all."""
+    every = runs(context)
+    for at, (dataset, method, seed) in enumerate(every, 1):
+        place = f"{at}/{len(every)} " * (len(every) > 1)
+        context.progress.about(f"{place}{dataset}/{method}/seed-{seed}")
+        yield dataset, method, seed
+    context.progress.about("")
+
+
 def one_stage(context: Context, stage: str) -> None:
     """Run one stage, other than the report, for all that the `run` section names."""
     if stage == "split":
         split(context)
         return
     module = importlib.import_module(f"taamctl.stages.{stage}")
-    whole: Iterable[tuple[object, ...]] = runs(context)
+    whole: Iterable[tuple[object, ...]] = each_run(context)
     if stage not in PER_RUN:
         whole = [(dataset,) for dataset in context.params.section(RunParams).datasets]
     for which in whole:
@@ -72,7 +82,7 @@ def to_eval(context: Context, client: Client | None = None) -> None:
         one_stage(context, "precompute")
     else:
         facts = _on_cluster(context, client)
-    for which in runs(context):
+    for which in each_run(context):
         one_run(context, which, facts.get(which))
 
 
@@ -95,10 +105,12 @@ def one_run(
 
 
 def whole(context: Context, client: Client | None = None) -> Path:
-    """Run every stage and return the report's path."""
+    """Run every stage, of graphs of one's own the lens too, and return the report's path."""
+    from taamctl.pipeline import lens_run
     from taamctl.stages import report
 
     to_eval(context, client)
+    lens_run.of_own_graphs(context)
     outcome: Outcome = report.run(context)
     return outcome.path
 

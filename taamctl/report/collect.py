@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.plain_values import Plain
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 from taamctl.runtime.stage_table import STAGES
 from taamctl.store import atomic_files
+
+SHOWN = ("taamctl", "python", "torch", "numpy", "scipy")  # versions that the page names
 
 
 class RunId(NamedTuple):
@@ -78,6 +82,78 @@ def costs(layout: Layout, dataset: str, method: str, seed: int) -> Costs:
             # of the process: what ran before in it counts too
             peak = max(peak, cost["peak_memory_mib"])
     return {"seconds": seconds, "peak_memory_mib": peak}
+
+
+class Made(TypedDict):
+    """How one run was made, in words; empty where its records do not say."""
+
+    run: str
+    sha256: str
+    evaluated: str
+    train_seconds: str
+    all_seconds: str
+    memory_mib: str
+    machine: str
+    versions: str
+
+
+def made(path: Path, sha256: str) -> Made:
+    """Return how an evaluation was made, from the records beside the artefacts behind it.
+
+    Args:
+        path: an eval.json. sha256: its own.
+    """
+    which = run_id(path)
+    layout = Layout(path.parents[4])
+    evaluated = provenance.recorded(path) or {}
+    trained = provenance.recorded(layout.file("train", *which)) or {}
+    seconds, memory = _known_costs(layout, which)
+    return {
+        "run": f"{which.dataset} {which.method} seed {which.seed}",
+        "sha256": sha256,
+        "evaluated": _date(evaluated, path.name),
+        "train_seconds": _seconds(seconds.get("train")),
+        "all_seconds": _seconds(sum(seconds.values()) or None),
+        "memory_mib": f"{memory:.0f}" * (memory > 0),
+        "machine": _machine(trained.get("machine")),
+        "versions": _versions(trained.get("versions")),
+    }
+
+
+def _known_costs(layout: Layout, which: RunId) -> tuple[dict[str, float], float]:
+    try:
+        found = costs(layout, *which)
+        return {name: float(s) for name, s in found["seconds"].items()}, found["peak_memory_mib"]
+    except (TaamctlError, KeyError, TypeError, ValueError):
+        return {}, 0.0  # a report does not fail for want of a time
+
+
+def _seconds(spent: float | None) -> str:
+    return "" if spent is None else f"{spent:.1f}"
+
+
+def _date(record: Mapping[str, Plain], name: str) -> str:
+    """Return when a file was written, in UTC."""
+    try:
+        written = int(record["outputs"][name]["mtime_ns"]) / 1e9
+        return datetime.fromtimestamp(written, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        return ""
+
+
+def _machine(found: Plain) -> str:
+    if not isinstance(found, dict):
+        return ""
+    device = str(found.get("cuda", "none"))
+    return f"{found.get('system', '')}, {found.get('cpus', '?')} CPUs" + (
+        f", {device}" * (device != "none")
+    )
+
+
+def _versions(found: Plain) -> str:
+    if not isinstance(found, dict):
+        return ""
+    return ", ".join(f"{name} {found[name]}" for name in SHOWN if name in found)
 
 
 def training_seconds(path: Path) -> float | None:

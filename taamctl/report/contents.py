@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from taamctl.core.json_kinds import REPORT
+from taamctl.evaluation.record import Evaluation
 from taamctl.report import (
     collect,
     figure_data,
     figures,
+    leading,
     lens_figure,
     lens_table,
     mixed_rows,
     page,
+    paper_tables,
     render,
     report_rows,
+    same_scope,
 )
+from taamctl.report.collect import Made
+from taamctl.report.lens_table import LensRow
 from taamctl.report.pictures import Picture
+from taamctl.report.report_rows import SeedsRow, read_evaluation, row_of
+from taamctl.runtime import provenance
 from taamctl.store import atomic_files
+
+PAPER = ("tables.tex", "tables.md")
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,7 @@ class Sources:
         seconds: of the training behind every evaluation; empty without pictures. The figure of
             times depends on them: a training that was done again, to the same bytes, takes others.
         pictures: whether figures are drawn.
+        made: how every run was made, in the order of `evaluations`.
     """
 
     evaluations: Sequence[Path]
@@ -42,6 +53,7 @@ class Sources:
     verdicts: Sequence[Path]
     seconds: Sequence[float | None]
     pictures: bool
+    made: Sequence[Made] = ()
 
     @property
     def datasets(self) -> list[str]:
@@ -55,7 +67,7 @@ class Sources:
 
     def names(self) -> list[str]:
         """Return the files that a report writes, the main one first."""
-        found = ["report.json", "report.md", "report.csv", "report.html"]
+        found = ["report.json", "report.md", "report.csv", "report.html", *PAPER]
         if self.lenses:
             found.append("lens.csv")
         if self.pictures:
@@ -70,41 +82,45 @@ def sources(evaluations: Sequence[Path], verdicts: Sequence[Path], *, pictures: 
     """Find what lies beside the evaluations."""
     lenses, left_out = lens_table.files(evaluations)
     seconds = [collect.training_seconds(path) for path in evaluations] if pictures else []
-    return Sources(evaluations, lenses, left_out, verdicts, seconds, pictures)
+    made = [collect.made(path, provenance.sha256(path)) for path in evaluations]
+    return Sources(evaluations, lenses, left_out, verdicts, seconds, pictures, made)
 
 
 def write(folder: Path, found: Sources, decimals: int) -> None:
     """Write the files of a report, and remove the figures of earlier ones."""
-    runs = [report_rows.run_row(path) for path in found.evaluations]
+    known = {provenance.sha256(path): read_evaluation(path) for path in found.evaluations}
     units = lens_table.rows(found.lenses)
-    over_seeds = mixed_rows.with_mixed(report_rows.over_seeds(runs), units)
-    validation = report_rows.over_seeds(
-        report_rows.run_row(path, "val") for path in found.evaluations
-    )
+    best = leading.of(units)
+    rows = _over_seeds(known, units)
+    scope = same_scope.common(rows)
+    shown = _over_seeds(known, units, scope)
     pictures: list[Picture] = []
     if found.pictures:
-        timed = zip(runs, found.seconds, strict=True)
-        seconds = {run.sha256: spent for run, spent in timed if spent is not None}
-        pictures = figures.draw_all(over_seeds, runs, seconds)
-        pictures += [lens_figure.draw(dataset, units) for dataset in found.lens_datasets]
+        pictures = _drawn(found, known, shown, scope, units)
     _remove_stale(folder, found.names())
     verdicts = [collect.verdicts(path) for path in found.verdicts]
     left_out = found.left_out
     value = {
         **REPORT.stamp,
-        "rows": over_seeds,
-        "validation": validation,
-        "runs": runs,
-        "conditions": render.conditions(over_seeds),
+        "rows": rows,
+        "compared": shown,
+        "mixed": best,
+        "validation": report_rows.over_seeds(row_of(e, sha, "val") for sha, e in known.items()),
+        "runs": [row_of(e, sha) for sha, e in known.items()],
+        "conditions": render.conditions(shown),
         "lens": units,
         "lens_left_out": left_out,
     }
     atomic_files.write_json(folder / "report.json", msgspec.to_builtins(value))
+    behind = page.Behind(known, best, found.made)
+    papers = paper_tables.tables(shown, best)
     texts = {
-        "report.md": render.markdown(over_seeds, decimals)
+        "tables.tex": paper_tables.latex(papers, decimals),
+        "tables.md": paper_tables.markdown(papers, decimals),
+        "report.md": render.markdown(shown, decimals, best)
         + lens_table.markdown(units, decimals, left_out),
-        "report.csv": render.comma_separated(over_seeds),
-        "report.html": page.render(over_seeds, pictures, verdicts, decimals, units, left_out),
+        "report.csv": render.comma_separated(rows),
+        "report.html": page.render(shown, pictures, verdicts, decimals, units, left_out, behind),
     }
     if units:
         texts["lens.csv"] = lens_table.comma_separated(units)
@@ -114,6 +130,29 @@ def write(folder: Path, found: Sources, decimals: int) -> None:
         for name, data in picture.files().items():
             with atomic_files.atomic(folder / name) as temporary:
                 temporary.write_bytes(data)
+
+
+def _over_seeds(
+    known: Mapping[str, Evaluation], units: Sequence[LensRow], scope: str = ""
+) -> list[SeedsRow]:
+    """Return the rows over seeds, in one logit scope; empty: each in its method's own."""
+    runs = [row_of(made, sha256, scope=scope) for sha256, made in known.items()]
+    return mixed_rows.with_mixed(report_rows.over_seeds(runs), units)
+
+
+def _drawn(
+    found: Sources,
+    known: Mapping[str, Evaluation],
+    rows: Sequence[SeedsRow],
+    scope: str,
+    units: Sequence[LensRow],
+) -> list[Picture]:
+    """Return the figures, all rows in one scope."""
+    runs = [row_of(made, sha256, scope=scope) for sha256, made in known.items()]
+    timed = zip(found.made, found.seconds, strict=True)
+    seconds = {made["sha256"]: spent for made, spent in timed if spent is not None}
+    drawn = figures.draw_all(rows, runs, seconds, leading.of(units))
+    return drawn + [lens_figure.draw(dataset, units) for dataset in found.lens_datasets]
 
 
 def _remove_stale(folder: Path, names: Sequence[str]) -> None:

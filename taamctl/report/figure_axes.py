@@ -16,28 +16,39 @@ if TYPE_CHECKING:
     from matplotlib.axis import XAxis, YAxis
 
 
+STEPS = (0.5, 1, 2, 5, 10, 20, 50)  # between ticks, in per cent
+
+
 def percent(records: Sequence[Record], column: str) -> Array:
     """Return a column in per cent, NaN where there is no value."""
     return np.array([np.nan if r[column] is None else 100 * r[column] for r in records])
 
 
 def accuracy(axis: XAxis | YAxis, table: Table, columns: Sequence[str], label: str) -> None:
-    """Scale an axis in per cent: from 0, or from the ten below the lowest value where that is
-    far up.
-    """
+    """Scale an axis in per cent, from where the data begin."""
     values = [
-        100 * (r[c] - (r[f"{c}_std"] or 0.0))
+        r[c] + sign * (r[f"{c}_std"] or 0.0)
         for r in table.records()
         for c in columns
+        for sign in (-1, 1)
         if r[c] is not None
     ]
-    low = 10 * math.floor((min(values, default=0.0) - 2) / 10)
-    low = low if low >= 40 else 0
-    getattr(axis.axes, f"set_{axis.axis_name}lim")(
-        low - 0.04 * (100 - low), 100 + 0.04 * (100 - low)
-    )
-    axis.set_ticks(range(low, 101, 10 if low else 20))
+    near(axis, values)
     axis.set_label_text(label)
+
+
+def near(axis: XAxis | YAxis, values: Sequence[float]) -> None:
+    """Scale an axis in per cent around some fractions: from a round number a little below the
+    lowest to a little above the highest, never past 0 and 100.
+    """
+    low, high = 100 * min(values, default=0.0), 100 * max(values, default=1.0)
+    room = max(0.08 * (high - low), 0.5)
+    low, high = max(0.0, low - room), min(100.0, high + room)
+    step = next(size for size in STEPS if high - low <= 7 * size)
+    first, last = step * math.floor(low / step), min(100, step * math.ceil(high / step))
+    edge = 0.03 * (last - first)
+    getattr(axis.axes, f"set_{axis.axis_name}lim")(first - edge, last + edge)
+    axis.set_ticks([first + step * i for i in range(round((last - first) / step) + 1)])
 
 
 def tasks(axis: Axes, tasks: int) -> None:

@@ -12,8 +12,10 @@ from typing import Any
 
 from taamctl.evaluation.routing import ROUTINGS
 from taamctl.report import caveats
+from taamctl.report.leading import Leading
+from taamctl.report.over_runs import mean_std
 from taamctl.report.render import shared
-from taamctl.report.report_rows import RunRow, SeedsRow, mean_std
+from taamctl.report.report_rows import RunRow, SeedsRow
 from taamctl.report.report_tables import csv_text
 
 Record = dict[str, Any]  # one line of a table, by column
@@ -28,11 +30,13 @@ class Evidence:
         runs: the single runs behind them, by the sha256 of their evaluation.
         seconds: wall seconds of training, by the same sha256; a run without a recorded time is left
             out.
+        leading: the methods on one mixed graph, the best first; none where no lens has them.
     """
 
     rows: Sequence[SeedsRow]
     runs: Mapping[str, RunRow]
     seconds: Mapping[str, float]
+    leading: Sequence[Leading] = ()
 
     @property
     def dataset(self) -> str:
@@ -147,6 +151,34 @@ def matrices(evidence: Evidence) -> Table:
         if task <= stage
     ]
     return Table((*_WHO, "stage", "task", "accuracy"), tuple(lines))
+
+
+def best(evidence: Evidence) -> Table:
+    """Return AA and the ends of its interval for every method: on one mixed graph, where a lens
+    has it, and on graphs of one task's nodes, as fractions; the best first.
+    """
+    lines: list[tuple[object, ...]] = [
+        (
+            "mixed",
+            each.method,
+            printable(each.label),
+            each.by,
+            each.aa,
+            each.low,
+            each.high,
+            len(each.seeds),
+        )
+        for each in evidence.leading
+        if not each.told
+    ]
+    known = [(row, label) for row, label in _named(evidence) if row.aa is not None]
+    for row, label in sorted(known, key=lambda pair: -(pair[0].aa or 0.0)):
+        span = (row.aa, row.aa_low, row.aa_high, len(row.seeds))
+        lines.append(("grouped", row.method, label, row.task_id, *span))
+    return Table(
+        ("protocol", "method", "label", "task_id", "aa", "aa_low", "aa_high", "seeds"),
+        tuple(lines),
+    )
 
 
 def curves(evidence: Evidence) -> Table:
@@ -266,8 +298,17 @@ def growth(evidence: Evidence) -> Table:
 
 
 KINDS: dict[str, Kind] = {
+    "best": Kind(
+        "which method is best",
+        "Mixed: all tasks' nodes in one graph, a decision for every node, nobody tells the task. "
+        "Grouped: a graph holds one task's nodes. The scale begins near the lowest value. Bars: "
+        "95 % interval that the number of test nodes leaves open.",
+        best,
+    ),
     "accuracy-matrix": Kind(
-        "accuracy on each task after each stage", "One scale for all; grey: no value.", matrices
+        "accuracy on each task after each stage",
+        "One scale for all, from the ten below the lowest value; grey: no value.",
+        matrices,
     ),
     "accuracy-curve": Kind(
         "average accuracy after each task",

@@ -15,18 +15,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taamctl.core.types import Array
-from taamctl.report import figure_data
+from taamctl.report import best_figure, figure_data
 from taamctl.report.figure_axes import accuracy, percent, stretch, tasks
 from taamctl.report.figure_data import Evidence, Record, Table
+from taamctl.report.leading import Leading
 from taamctl.report.pictures import (
+    CAPTION,
     COLOURS,
     FONT,
     GREY,
+    INK,
     LINES,
     MARKERS,
     Picture,
     blank,
-    saved,
+    both,
     settings,
 )
 from taamctl.report.report_rows import RunRow, SeedsRow
@@ -37,7 +40,10 @@ if TYPE_CHECKING:
 
 
 def draw_all(
-    rows: Sequence[SeedsRow], runs: Sequence[RunRow], seconds: Mapping[str, float]
+    rows: Sequence[SeedsRow],
+    runs: Sequence[RunRow],
+    seconds: Mapping[str, float],
+    leading: Sequence[Leading] = (),
 ) -> list[Picture]:
     """Draw every figure of every data set.
 
@@ -45,10 +51,19 @@ def draw_all(
         rows: rows over seeds.
         runs: the single runs behind them.
         seconds: wall seconds of training by a run's sha256, where they are known.
+        leading: methods on one mixed graph, where a lens has them.
     """
     known = {run.sha256: run for run in runs}
     return [
-        draw(kind, Evidence([row for row in rows if row.dataset == dataset], known, seconds))
+        draw(
+            kind,
+            Evidence(
+                [row for row in rows if row.dataset == dataset],
+                known,
+                seconds,
+                [each for each in leading if each.dataset == dataset],
+            ),
+        )
         for dataset in sorted({row.dataset for row in rows})
         for kind in figure_data.KINDS
     ]
@@ -64,16 +79,29 @@ def draw(kind: str, evidence: Evidence) -> Picture:
     what = figure_data.KINDS[kind]
     table, caption = what.table(evidence), figure_data.caption(kind, evidence)
     with settings(f"{kind}-{evidence.dataset}"):
-        figure = _DRAW[kind](table, evidence)
+        figure = _titled(kind, table, evidence)
         width, height = figure.get_size_inches()
-        figure.suptitle(
-            figure_data.printable(f"{evidence.dataset}: {what.title}"), fontsize=FONT + 3
-        )
         text = textwrap.fill(caption.partition(". ")[2], int(20 * width), break_on_hyphens=False)
-        figure.set_size_inches(width, height + 0.14 * (text.count("\n") + 1))
-        figure.supxlabel(text, fontsize=FONT - 1.5, x=0.01, ha="left", color="#333333")
-        png, svg = (saved(figure, form) for form in ("png", "svg"))
-    return Picture(kind, evidence.dataset, what.title, caption, what.timed, png, svg, table.csv())
+        room = 0.14 * (text.count("\n") + 1)
+        figure.set_size_inches(width, height + room)
+        label = figure.supxlabel(text, fontsize=FONT - 1.5, x=0.01, ha="left", color=INK)
+        label.set_gid(CAPTION)
+        png, svg = both(figure)
+    what_it_is = (kind, evidence.dataset, what.title, caption, what.timed)
+    return Picture(*what_it_is, png, svg, table.csv(), 72 * room)
+
+
+def figure_of(kind: str, evidence: Evidence) -> Figure:
+    """Return one figure without its caption, to be changed."""
+    with settings(f"{kind}-{evidence.dataset}"):
+        return _titled(kind, figure_data.KINDS[kind].table(evidence), evidence)
+
+
+def _titled(kind: str, table: Table, evidence: Evidence) -> Figure:
+    figure = _DRAW[kind](table, evidence)
+    title = f"{evidence.dataset}: {figure_data.KINDS[kind].title}"
+    figure.suptitle(figure_data.printable(title), fontsize=FONT + 3)
+    return figure
 
 
 def _matrices(table: Table, evidence: Evidence) -> Figure:
@@ -87,14 +115,15 @@ def _matrices(table: Table, evidence: Evidence) -> Figure:
         max(side * columns + 0.9, 5.0), (side + 0.15) * lines + 0.7, lines, columns
     )
     colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
+    low = _lowest(table)
     for axis, row, label in zip(axes.flat, rows, figure_data.labels(rows), strict=False):
         matrix = 100 * np.array(row.matrix, np.float64)  # None becomes NaN
         matrix[np.triu_indices(len(matrix), 1)] = np.nan
-        image = axis.imshow(np.ma.masked_invalid(matrix), vmin=0, vmax=100, cmap=colours)
+        image = axis.imshow(np.ma.masked_invalid(matrix), vmin=low, vmax=100, cmap=colours)
         aa = "no value" if row.aa is None else f"AA {100 * row.aa:.1f} %"
         name = label if f", {row.scope}" in label else f"{label}, {row.scope}"
         axis.set_title(f"{textwrap.fill(name, int(13 * side))}\n{aa}", fontsize=FONT - 0.5)
-        _ticks(axis, matrix, side)
+        _ticks(axis, matrix, side, low)
     for axis in list(axes.flat)[len(rows) :]:
         axis.axis("off")
     for axis in axes[:, 0]:
@@ -115,11 +144,18 @@ def _columns(panels: int) -> int:
     return 4 if panels <= 12 else 5
 
 
-def _ticks(axis: Axes, matrix: Array, side: float) -> None:
+def _lowest(table: Table) -> float:
+    """Return where the colours of the accuracies begin, in per cent: the ten below the lowest."""
+    values = [r["accuracy"] for r in table.records() if r["accuracy"] is not None]
+    return min(90.0, 10.0 * math.floor(10 * min(values, default=0.0)))
+
+
+def _ticks(axis: Axes, matrix: Array, side: float, low: float) -> None:
     """Number the tasks of a heat map, and write the values where they fit.
 
-    `side`: inches of the panel.
+    `side`: inches of the panel. `low`: the accuracy that the colours begin at.
     """
+    dark = low + 0.55 * (100 - low)
     tasks = len(matrix)
     every = max(1, -(-tasks // 8))
     axis.set_xticks(
@@ -140,7 +176,7 @@ def _ticks(axis: Axes, matrix: Array, side: float) -> None:
                 ha="center",
                 va="center",
                 fontsize=min(FONT, 20 * side / max(tasks, 5)),
-                color="white" if matrix[t, j] < 55 else "black",
+                color="white" if matrix[t, j] < dark else "black",
             )
 
 
@@ -271,6 +307,7 @@ def _growth(table: Table, evidence: Evidence) -> Figure:
 
 _COUNTS = (("extra_paper", "papers' rule"), ("extra_full", "in full"))
 _DRAW = {
+    "best": best_figure.draw,
     "accuracy-matrix": _matrices,
     "accuracy-curve": _curves,
     "first-task": _first_task,

@@ -42,7 +42,7 @@ def draw(dataset: str, found: Sequence[LensRow]) -> pictures.Picture:
             axes[0][at].set_title(protocol, fontsize=pictures.FONT)
         axes[0][0].set_ylabel("AA %")
         figure.suptitle(f"{dataset}: {title}", fontsize=pictures.FONT + 2)
-        png, svg = (pictures.saved(figure, form) for form in ("png", "svg"))
+        png, svg = pictures.both(figure)
     numbers = lens_table.comma_separated([r for r in found if r.dataset == dataset])
     return pictures.Picture(KIND, dataset, title, caption, False, png, svg, numbers)
 

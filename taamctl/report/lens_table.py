@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from taamctl.core.json_kinds import LENS
 from taamctl.evaluation.record import Number
 from taamctl.params.recorded_params import settings_in_full
 from taamctl.report.collect import run_id
-from taamctl.report.report_rows import mean_std, without_seed
+from taamctl.report.over_runs import added, mean_std, means
+from taamctl.report.report_rows import without_seed
 from taamctl.report.report_tables import csv_text, markdown_rows
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
@@ -75,7 +76,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class LensRow(Setting):
-    """One cell over seeds: means and population standard deviations, as fractions."""
+    """One cell over seeds: means and population standard deviations, as fractions.
+
+    Attributes:
+        aa_low, aa_high: ends of the 95 % interval that the nodes leave open, averaged; None where
+            not measured.
+        class_recall: [C]; empty where not measured.
+        confused: true class, answered class, nodes over all seeds, most first.
+        sha256: of the lens files, in the order of `seeds`.
+    """
 
     seeds: list[int]
     aa: Number
@@ -84,6 +93,14 @@ class LensRow(Setting):
     aa_micro_std: Number
     task_id_accuracy: Number
     task_id_accuracy_std: Number
+    aa_low: Number = None
+    aa_high: Number = None
+    class_recall: list[Number] = field(default_factory=list)
+    confused: list[list[int]] = field(default_factory=list)
+    sha256: list[str] = field(default_factory=list)
+
+
+NOT_IN_CSV = ("seeds", "class_recall", "confused", "sha256")
 
 
 @dataclass(frozen=True)
@@ -99,6 +116,13 @@ class _Cell:
     aa: Number
     aa_micro: Number
     task_id_accuracy: Number
+    aa_low: Number = None
+    aa_high: Number = None
+    class_recall: list[Number] = field(default_factory=list)
+    confused: list[list[int]] = field(default_factory=list)
+
+
+_Member = tuple[int, _Cell, str]  # seed, cell, sha256 of the file
 
 
 @dataclass(frozen=True)
@@ -192,9 +216,10 @@ def rows(paths: Sequence[Path]) -> list[LensRow]:
     Raises:
         TaamctlError: a file that cannot be read.
     """
-    groups: dict[tuple[str, Setting], list[tuple[int, _Cell]]] = {}
+    groups: dict[tuple[str, Setting], list[_Member]] = {}
     for path in paths:
         made = _read(path)
+        sha256 = provenance.sha256(path)
         full = settings_in_full(made.settings, made.method)
         settings = json.dumps(without_seed(full), sort_keys=True)
         digest = hashlib.sha256(settings.encode()).hexdigest()[:8]
@@ -215,7 +240,7 @@ def rows(paths: Sequence[Path]) -> list[LensRow]:
                 size=cell.size,
                 settings=digest,
             )
-            groups.setdefault((settings, setting), []).append((made.seed, cell))
+            groups.setdefault((settings, setting), []).append((made.seed, cell, sha256))
     return [_merged(setting, members) for (_, setting), members in groups.items()]
 
 
@@ -232,29 +257,39 @@ def _read(path: Path) -> _File:
     return made
 
 
-def _merged(setting: Setting, members: Sequence[tuple[int, _Cell]]) -> LensRow:
-    cells = [cell for _, cell in members]
+def _merged(setting: Setting, found: Sequence[_Member]) -> LensRow:
+    members = sorted(found, key=lambda member: member[0])
+    cells = [cell for _, cell, _ in members]
     aa, aa_std = mean_std([cell.aa for cell in cells])
     micro, micro_std = mean_std([cell.aa_micro for cell in cells])
     right, right_std = mean_std([cell.task_id_accuracy for cell in cells])
     return LensRow(
         **asdict(setting),
-        seeds=sorted(seed for seed, _ in members),
+        seeds=[seed for seed, _, _ in members],
         aa=aa,
         aa_std=aa_std,
         aa_micro=micro,
         aa_micro_std=micro_std,
         task_id_accuracy=right,
         task_id_accuracy_std=right_std,
+        aa_low=mean_std([cell.aa_low for cell in cells])[0],
+        aa_high=mean_std([cell.aa_high for cell in cells])[0],
+        class_recall=means([cell.class_recall for cell in cells]),
+        confused=added([cell.confused for cell in cells]),
+        sha256=[sha256 for _, _, sha256 in members],
     )
 
 
 def unit_names(found: Sequence[LensRow], most: int) -> list[tuple[str, int]]:
-    """Return the units of the rows, largest first, of the batches at most `most`, evenly chosen."""
+    """Return the units that the rows have, smallest first, of the batches at most `most`, evenly
+    chosen.
+    """
     batches = sorted({r.size for r in found if r.unit == "batch"}, reverse=True)
     if len(batches) > most:
         batches = [batches[round(i * (len(batches) - 1) / max(1, most - 1))] for i in range(most)]
-    return [("graph", 0), ("component", 0), *(("batch", b) for b in batches), ("node", 0)]
+    there = {r.unit for r in found}
+    every = [("node", 0), *(("batch", b) for b in batches[::-1]), ("component", 0), ("graph", 0)]
+    return [unit for unit in every if unit[0] in there]
 
 
 def table(
@@ -337,7 +372,7 @@ def markdown(found: Sequence[LensRow], decimals: int, left_out: Sequence[str] = 
 
 def comma_separated(found: Sequence[LensRow]) -> str:
     """Return all rows, validation too, as CSV with unrounded fractions."""
-    names = [each.name for each in fields(LensRow) if each.name != "seeds"]
+    names = [each.name for each in fields(LensRow) if each.name not in NOT_IN_CSV]
     lines = [
         [*(getattr(row, name) for name in names), " ".join(map(str, row.seeds))] for row in found
     ]

@@ -32,6 +32,8 @@ def _completed(row: SeedsRow, units: Sequence[LensRow]) -> SeedsRow:
 
 
 def _fits(row: SeedsRow, unit: LensRow) -> bool:
-    same = ("dataset", "method", "profile", "scope", "averaging", "part", "seeds")
+    same = ("dataset", "method", "profile", "averaging", "part", "seeds")
+    if unit.scope != (row.own_scope or row.scope):
+        return False
     measured = (unit.protocol, unit.unit, unit.mode) == ("mixed", "node", "hard")
     return measured and all(getattr(row, name) == getattr(unit, name) for name in same)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -94,10 +95,26 @@ def _published() -> dict[str, Any]:
 
 
 @cache
+def _discrepancies() -> dict[str, Any]:
+    return tomllib.loads((HERE / "discrepancies.toml").read_text(encoding="utf-8"))
+
+
+def readings(methods: Iterable[str], *, routed: bool) -> dict[int, str]:
+    """Return the entries of the register that the numbers of some methods depend on.
+
+    Args:
+        methods: by name. routed: some of them infer task IDs.
+    """
+    of = _discrepancies()["readings"]
+    groups = ["every", *methods, *(["routed"] if routed else [])]
+    numbers = {number for group in groups for number in of.get(group, [])}
+    return {number: text for number, text in register().items() if number in numbers}
+
+
+@cache
 def register() -> dict[int, str]:
     """Return the register of discrepancies, number -> sentence."""
-    entries = tomllib.loads((HERE / "discrepancies.toml").read_text(encoding="utf-8"))["entries"]
-    return {int(number): str(text) for number, text in entries.items()}
+    return {int(number): str(text) for number, text in _discrepancies()["entries"].items()}
 
 
 def datasets() -> tuple[str, ...]:

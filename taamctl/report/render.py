@@ -12,7 +12,8 @@ from dataclasses import fields
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import SCOPES
 from taamctl.params.params_file import PACKAGED, read
-from taamctl.report import caveats, claims
+from taamctl.report import caveats, claims, findings, same_scope
+from taamctl.report.leading import Leading
 from taamctl.report.report_rows import RunRow, SeedsRow
 from taamctl.report.report_tables import csv_text, markdown_rows, percent
 
@@ -29,7 +30,9 @@ COLUMNS = (
 )
 
 
+OWN_SCOPE = "AA % in its own scope"
 SCOPE_COLUMNS = ("dataset", "method", *SCOPES)
+MIXED_COLUMNS = ("dataset", "method", "AA % mixed", "task-ID by", "seeds")
 # not in the CSV, or in its last columns
 APART = {
     *("matrix", "parameters", "flags", "sha256"),
@@ -50,6 +53,31 @@ def cells(row: SeedsRow, decimals: int) -> tuple[str, ...]:
         ",".join(map(str, row.seeds)),
         f"{row.parameters.extra_paper / 1e6:.4f}",
     )
+
+
+def table(rows: Sequence[SeedsRow], decimals: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the names of the columns and the lines of the main table.
+
+    Where a method's own scope is another than the one all rows are shown in, a column holds AA in
+    that one, which is no part of the comparison.
+    """
+    lines = [cells(row, decimals) for row in rows]
+    if not same_scope.is_another(rows):
+        return COLUMNS, lines
+    own = [f"{percent(*_own(row), decimals)} {row.own_scope}" for row in rows]
+    return (*COLUMNS, OWN_SCOPE), [(*line, aa) for line, aa in zip(lines, own, strict=True)]
+
+
+def _own(row: SeedsRow) -> tuple[float | None, float | None]:
+    """Return AA in the method's own scope and its deviation."""
+    return row.spread(row.own_aa)
+
+
+def mixed_cells(each: Leading, decimals: int) -> tuple[str, ...]:
+    """Return the cells of a method on one mixed graph, in the order of `MIXED_COLUMNS`."""
+    std = each.std if len(each.seeds) > 1 else None
+    aa = percent(each.aa, std, decimals) + caveats.interval(each.low, each.high, decimals)
+    return each.dataset, each.name, aa, each.by, ",".join(map(str, each.seeds))
 
 
 def scope_cells(row: SeedsRow, decimals: int) -> tuple[str, ...]:
@@ -81,6 +109,12 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
         "cost M: additional float32 words in millions, by the papers' rule (parameters and stored "
         "rows; prototypes left out)."
     )
+    if same_scope.is_another(rows):
+        lines.append(
+            f"All rows are judged in one scope, {rows[0].scope}. The last column is AA in the "
+            "scope that a method is used in: a narrower scope is an easier task, so that column is "
+            "no ranking."
+        )
     if len({r.scope for r in rows}) > 1:
         lines.append(
             "The rows' scopes differ: a narrower scope is an easier task. Compare within one (AA "
@@ -150,8 +184,17 @@ def _leaves(tree: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str,
             yield f"{prefix}{key}", value
 
 
-def markdown(rows: Sequence[SeedsRow], decimals: int) -> str:
+def markdown(rows: Sequence[SeedsRow], decimals: int, leading: Sequence[Leading] = ()) -> str:
     """Return the report as Markdown, with provenance below the table."""
+    mixed: list[str] = []
+    if leading:
+        lines = [mixed_cells(each, decimals) for each in leading]
+        mixed = ["## One mixed graph", "", *markdown_rows(MIXED_COLUMNS, lines), ""]
+    said = [
+        f"{dataset}: {line}"
+        for dataset in sorted({row.dataset for row in rows})
+        for line in findings.of(rows, leading, dataset)
+    ]
     sources = [
         f"- {row.dataset} {row.method}: `{command(row)}`, eval.json sha256 "
         + ", ".join(digest[:12] for digest in row.sha256)
@@ -160,7 +203,9 @@ def markdown(rows: Sequence[SeedsRow], decimals: int) -> str:
     out = [
         "# taamctl report",
         "",
-        *markdown_rows(COLUMNS, [cells(row, decimals) for row in rows]),
+        *(text for line in said for text in (line, "")),
+        *mixed,
+        *markdown_rows(*table(rows, decimals)),
         "",
         *conditions(rows),
         "",

@@ -18,8 +18,9 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.json_kinds import EVALUATION, REPORT
 from taamctl.evaluation import routing
 from taamctl.evaluation.node_sampling import ThinClass
-from taamctl.evaluation.record import Cost, Evaluation, Number, number, numbers, read
+from taamctl.evaluation.record import Cost, Evaluation, Number, numbers, read
 from taamctl.params.recorded_params import settings_in_full
+from taamctl.report.over_runs import mean_std
 from taamctl.runtime import provenance
 from taamctl.store import atomic_files
 
@@ -31,6 +32,7 @@ class Condition:
     """What was run and how it was measured; only what agrees in all of it is averaged.
 
     Attributes:
+        scope: the logit scope that its numbers are in. own_scope: that of the method.
         task_id: profile and metric of the inference, or the kind where none is inferred.
         settings: all parameters behind a run but its seed.
     """
@@ -48,6 +50,7 @@ class Condition:
     task_id: str
     task_id_kind: str
     settings: dict[str, Any]
+    own_scope: str = ""
 
     @property
     def name(self) -> str:
@@ -134,6 +137,11 @@ class SeedsRow(Condition):
     matrix: list[list[Number]]
     sha256: list[str]
 
+    @property
+    def own_aa(self) -> str:
+        """The name of the field with AA in the method's own scope."""
+        return f"aa_{self.own_scope or self.scope}"
+
     def spread(self, metric: str) -> tuple[Number, Number]:
         """Return a metric's mean, and its deviation where there are several seeds."""
         std = getattr(self, f"{metric}_std") if len(self.seeds) > 1 else None
@@ -147,17 +155,35 @@ def run_row(path: Path, part: str = "test") -> RunRow:
         path: an eval.json.
         part: `test`, or `val` (reported, never used to select anything).
     """
+    return row_of(read_evaluation(path), provenance.sha256(path), part)
+
+
+def read_evaluation(path: Path) -> Evaluation:
+    """Return what an eval.json says.
+
+    Raises:
+        TaamctlError: it cannot be read, or lacks what a report needs.
+    """
     made = read(atomic_files.read_json(path, "taamctl eval"), str(path))
     try:
-        return _row(made, part, provenance.sha256(path))
+        for part in ("test", "val"):
+            row_of(made, "", part)
     except KeyError:
         raise EVALUATION.unreadable(str(path)) from None
+    return made
 
 
-def _row(made: Evaluation, part: str, sha256: str) -> RunRow:
+def row_of(made: Evaluation, sha256: str, part: str = "test", scope: str = "") -> RunRow:
+    """Return the row of an evaluation.
+
+    Args:
+        sha256: of its file. part: `test` or `val`.
+        scope: the logit scope of its numbers; empty: the method's own.
+    """
+    scope = scope or made.scope
     chosen = made.parts[part]
-    by_scope = {scope: found[made.averaging] for scope, found in chosen.scopes.items()}
-    headline = by_scope[made.scope]
+    by_scope = {name: found[made.averaging] for name, found in chosen.scopes.items()}
+    headline = by_scope[scope]
     inferred = made.task_id_kind == "inferred"
     routed = "/".join(made.routed)
     evidence = _evidence(made, routed)
@@ -167,7 +193,8 @@ def _row(made: Evaluation, part: str, sha256: str) -> RunRow:
         title=made.title,
         profile=made.profile,
         part=part,
-        scope=made.scope,
+        scope=scope,
+        own_scope=made.scope,
         averaging=made.averaging,
         unit=made.unit,
         protocol=made.protocol,
@@ -276,16 +303,6 @@ def _merged(members: Sequence[RunRow]) -> SeedsRow:
         matrix=[numbers(row) for row in stacked.mean(axis=0)],
         sha256=[run.sha256 for run in members],
     )
-
-
-def mean_std(values: Sequence[Number]) -> tuple[Number, Number]:
-    """Return the mean and the population standard deviation; None for both where a value is
-    missing.
-    """
-    known = np.array(values, np.float64)
-    if not len(known):
-        return None, None
-    return number(known.mean()), number(known.std())
 
 
 def read_rows(path: Path) -> list[SeedsRow]:

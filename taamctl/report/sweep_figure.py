@@ -97,7 +97,7 @@ def draw(knob: str, parameter: str, lines: Mapping[str, Sequence[Point]]) -> pic
         axes[0][0].set_xlabel(f"{knob} ({parameter})")
         axes[0][0].set_ylabel("AA %")
         figure.suptitle(title, fontsize=pictures.FONT + 2)
-        png, svg = (pictures.saved(figure, form) for form in ("png", "svg"))
+        png, svg = pictures.both(figure)
     rows = [
         (d, parameter, p.value, p.aa, p.std, p.seeds) for d, line in lines.items() for p in line
     ]

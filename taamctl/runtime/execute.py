@@ -63,7 +63,8 @@ def _made_or_reused(
             return there
         code = code_of(job)
         input_gate.require_same_code(context, code.paths)
-        record = _computed(job, key, compute)
+        with context.progress.during(f"{job.stage} {job.label}"):
+            record = _computed(job, key, compute)
         input_gate.require_same_code(context, code.paths, lambda: is_same_code(job, code))
         input_gate.require_unchanged(context, job, key)
         atomic_files.write_json(provenance.sidecar_of(main), record)

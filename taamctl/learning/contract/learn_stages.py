@@ -61,7 +61,7 @@ def train_stream(
             seen = seen_sizes(class_sizes, info.bounds[stage][1])
             rows = enforce(first, state, training, rows, seen)
             resumed += 1
-            progress.advance(first.steps(stage))
+            progress.skip(first.steps(stage))
             progress.line(f"{name}: taken from the checkpoint of an interrupted run")
         else:
             began = time.perf_counter()

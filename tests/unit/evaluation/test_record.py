@@ -17,5 +17,5 @@ def test_the_page_of_formats_holds_the_tables_of_fields() -> None:
 
 
 def test_a_newer_version_is_refused_by_its_number() -> None:
-    with pytest.raises(TaamctlError, match="has version 3 of taamctl.evaluation"):
-        record.read({"kind": record.KIND, "schema_version": 3}, "eval.json")
+    with pytest.raises(TaamctlError, match="has version 4 of taamctl.evaluation"):
+        record.read({"kind": record.KIND, "schema_version": 4}, "eval.json")

@@ -1,0 +1,1 @@
+"""What Python code and notebooks use: `import taamctl` offers all of it."""
