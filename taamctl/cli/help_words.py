@@ -51,6 +51,7 @@ WORDS = {
     "--task-per": "N",
     "--to": "N",
     "--search": "WORD",
+    "--tables": "latex|markdown",
     "--install-completion": "",
     "--show-completion": "",
 }
