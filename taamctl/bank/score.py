@@ -74,7 +74,10 @@ def score(answers: Answers, graph: NodeGraph | Source | str | Path) -> Score:
             "score the graph that was asked about",
         )
     if not (labels >= 0).any():
-        raise TaamctlError("no node of the graph has a label", "import it with its labels: --label")
+        raise TaamctlError(
+            "nothing to score (--score): no node of the graph has a label",
+            "import it with its labels: --label",
+        )
     found = [_of_class(answers, labels == c, names[c]) for c in np.unique(labels[labels >= 0])]
     known = [each for each in found if each.known]
     new = [each for each in found if not each.known]

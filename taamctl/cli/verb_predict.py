@@ -14,7 +14,7 @@ from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
 from taamctl.cli.one_graph import OneGraph, require_imported, source_of
 from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
-from taamctl.core.errors import TaamctlError
+from taamctl.cli.unknown_rate import unknown_rate
 
 if TYPE_CHECKING:
     from taamctl.bank.config import Config
@@ -61,7 +61,7 @@ class Answering:
 
         rate = fixed.bank.unknown
         if self.unknown is not None:
-            rate = _rate(self.unknown)
+            rate = unknown_rate(self.unknown)
         decide = self.decide or fixed.bank.decide
         return PredictOptions(decide, self.router, self.unit, rate, limit, self.scratch)
 
@@ -117,16 +117,3 @@ def command(
     if not quiet:
         wrote = "" if out is None else f"; wrote {out}"
         say(f"{len(found.label):,} nodes, {int(found.unknown.sum()):,} of them unknown{wrote}")
-
-
-def _rate(text: str) -> float:
-    """Return the rate of `--unknown`."""
-    if text == "off":
-        return 0.0
-    try:
-        return float(text)
-    except ValueError:
-        raise TaamctlError(
-            f"--unknown {text}: neither off nor a number",
-            "such as --unknown 0.05, or --unknown off",
-        ) from None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from taamctl.core.errors import TaamctlError
 from taamctl.report.report_tables import markdown_rows
+from taamctl.report.reproduction import Record
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
@@ -42,7 +42,7 @@ def mean(
     return statistics.fmean(known) if known else None
 
 
-def markdown(records: Sequence[Mapping[str, Any]]) -> list[str]:
+def markdown(records: Sequence[Record]) -> list[str]:
     """Return the times of a table's rows as Markdown lines, data sets across; nothing where no
     record has one.
     """

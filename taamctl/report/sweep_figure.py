@@ -7,15 +7,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from taamctl.report import pictures
 from taamctl.report.report_tables import csv_text
+from taamctl.report.reproduction import Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Record = Mapping[str, Any]
 KNOBS = {
     "rank": "methods.taam.rank",
     "heads": "methods.taam.heads",

@@ -23,6 +23,7 @@ PLACE = re.compile(r"--[a-z]|\b[a-z_]+\.[a-z_]{2,}|\btaamctl [a-z]")
 # Messages whose place is the call, the machine or the whole of what was given: no value tells more.
 WHOLE = {
     "Parquet needs pyarrow, which is not installed",
+    "a Data of PyG needs torch_geometric, which is not installed",
     "prototypes choose a task, not a class",
     "name one graph",
     "no outputs and no data in this folder",
@@ -38,6 +39,7 @@ WHOLE = {
 OWN = {
     "taamctl/__init__.py": {"AttributeError"},  # what a module without such a name has to raise
     "taamctl/audit/isolated.py": {"KeyboardInterrupt"},  # Ctrl-C, handed on by a child
+    "taamctl/core/blas_buffers.py": {"MemoryError"},  # told as "out of memory", as NumPy's is
     "taamctl/graph/dgl_adapter.py": {"ValueError"},  # caught by its reader: bytes are no graph
     "taamctl/graph/ogb_adapter.py": {"ValueError"},  # the same
     "taamctl/graph/npz_check.py": {"ValueError"},  # the same
