@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Record = Mapping[str, Any]  # one line of a table, by column
 
 
 def csv_text(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:

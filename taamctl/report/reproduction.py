@@ -4,13 +4,11 @@ verdict in every cell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from taamctl.report import published, run_seconds
-from taamctl.report.report_tables import csv_text, markdown_rows
+from taamctl.report.report_tables import Record, csv_text, markdown_rows
 
-Record = Mapping[str, Any]
 COLUMNS = ("row", "data set", "metric", "paper", "ours", "difference", "verdict")
 NAMES = {"aa": "AA %", "af": "AF %", "cost": "cost M", "id": "task ID %"}
 KEYS = (

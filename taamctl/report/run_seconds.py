@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 
 from taamctl.core.errors import TaamctlError
-from taamctl.report.report_tables import markdown_rows
-from taamctl.report.reproduction import Record
+from taamctl.report.report_tables import Record, markdown_rows
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files

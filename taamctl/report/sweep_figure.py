@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from taamctl.report import pictures
-from taamctl.report.report_tables import csv_text
-from taamctl.report.reproduction import Record
+from taamctl.report.report_tables import Record, csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
