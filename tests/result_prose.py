@@ -85,7 +85,7 @@ def paragraphs(text: str, left_out: Collection[str] = ()) -> Iterator[str]:
     text = result_tables.REGION.sub("", text)
     text = COMMENT.sub("", CODE.sub("", text))
     outside = 0  # the level of a section that is left out; 0: none is
-    for block in re.split(r"\n\s*\n", text):
+    for block in re.split(r"\n\s*\n", text.strip()):
         heading = HEADING.match(block)
         if heading:
             level = len(heading[1])
