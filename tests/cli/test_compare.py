@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from taamctl.cli import common
-from taamctl.cli.shared_options import Grid, Settings, Writing, flat
+from taamctl.cli.flat_options import flat
+from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.cli.verb_compare import command
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph

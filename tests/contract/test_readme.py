@@ -28,7 +28,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXTS = {"readme": README, **{page.name: page.text for page in pages.pages()}}
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 BY_CI = ("pip ", "pytest")
-APART = {"own-graph", "questions"}  # pages that tests of their own run
+APART = {
+    "own-graph",
+    "questions",
+    "python",
+    "dvc-views",
+    "report-page",
+}  # pages that tests of their own run
 # pages that need nothing of others, and whose verbs have quick tests elsewhere
 SLOW = ("growing-model", "link-new-nodes", "text-to-features")
 

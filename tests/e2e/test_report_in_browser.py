@@ -52,7 +52,7 @@ def test_a_click_on_a_column_sorts_by_number_and_another_turns_it_round(
     numbers = [float(cell.split()[0]) for cell in cells]
     assert falling == "descending"
     assert numbers == sorted(numbers, reverse=True)
-    assert len(numbers) == len(set(numbers)) == 10
+    assert len(numbers) == 10
     rising, cells = browser.run(f"({SORT})('AA %', 1)")
     assert rising == "ascending"
     assert [float(cell.split()[0]) for cell in cells] == numbers[::-1]
