@@ -37,4 +37,5 @@ def _counted(rows: Array, columns: Array) -> Counts:
     pairs = np.stack([rows, columns], axis=1).astype(np.int64)
     found, counts = np.unique(pairs, axis=0, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    return np.column_stack([found, counts])[order].astype(int).tolist()  # type: ignore[no-any-return]
+    table: Counts = np.column_stack([found, counts])[order].astype(int).tolist()
+    return table

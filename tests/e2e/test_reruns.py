@@ -112,7 +112,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, support: ModuleType) -> Fol
     _imported.write(root / "data" / "shop.h5", graph(0), {})
     made = Folder(root, site, environment)
     methods = [word for name in METHODS for word in ("--method", name)]
-    # Without raw features there is no lens, which is no stage of DVC's.
+    # Without raw features a run looks at no mixed graph: these tests are about the stages that DVC
+    # knows. What a run makes beside them has a test of its own at the end.
     without_lens = "precompute.store_x=false"
     settings = ("train.epochs=2", "train.threads=1", "report.pictures=false", without_lens)
     sets = [word for setting in settings for word in ("--set", setting)]
@@ -265,3 +266,19 @@ def test_a_copied_folder_is_as_good(folder: Folder, tmp_path: Path) -> None:
     shutil.copytree(folder.root / "outputs", tmp_path / "elsewhere")
     told = folder.run("taamctl", "run", "--outputs", str(tmp_path / "elsewhere"))
     assert ": wrote " not in told
+
+
+def test_a_run_looks_at_the_mixed_graph_beside_the_stages(folder: Folder, tmp_path: Path) -> None:
+    """The lens is no stage of DVC's: `taamctl run` alone makes it, and the report that holds it."""
+    stages = {"split shop", "precompute shop"}
+    stages |= {f"{stage} shop/taam/seed-1" for stage in ("train", "infer", "eval")}
+    beside = {"lens shop/taam/seed-1", "report shop"}
+    line = ("run", "--method", "taam", "--set", "precompute.store_x=true")
+    said = [folder.run("taamctl", *line, "--outputs", str(tmp_path)) for _ in range(2)]
+    wrote, kept = (set(re.findall(r"^(\w+ \S+): wrote ", told, re.MULTILINE)) for told in said)
+    assert wrote == stages | beside
+    assert not kept
+    (tmp_path / "eval" / "shop" / "taam" / "seed-1" / "lens.json").unlink()
+    again = folder.run("taamctl", *line, "--outputs", str(tmp_path))
+    assert set(re.findall(r"^(\w+ \S+): wrote ", again, re.MULTILINE)) <= beside
+    assert "lens shop/taam/seed-1: wrote " in again

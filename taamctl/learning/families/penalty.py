@@ -36,13 +36,12 @@ class Accumulator:
     def __call__(self, weights: Sequence[torch.Tensor]) -> torch.Tensor:
         """Return the penalty without its constant."""
         penalty = torch.zeros((), device=weights[0].device)
-        with torch.no_grad():
-            parts = []
-            for a, b, w in zip(self.a, self.b, weights, strict=True):
+        for a, b, w in zip(self.a, self.b, weights, strict=True):
+            with torch.no_grad():
                 pull = a * w
                 value = _dot(pull, w) - 2 * _dot(b, w)
-                parts.append((value, pull.sub_(b).mul_(2)))
-        return sum((_known(w, *part) for w, part in zip(weights, parts, strict=True)), penalty)
+            penalty = penalty + _known(w, value, pull.sub_(b).mul_(2))
+        return penalty
 
     def tensors(self) -> Tensors:
         """Return the sums, to be kept."""
@@ -110,6 +109,8 @@ class _Context(FunctionCtx):
 
 
 class _Known(torch.autograd.Function):
+    """A number whose gradient is given; differentiable once."""
+
     @staticmethod
     def forward(
         ctx: _Context, weight: torch.Tensor, value: torch.Tensor, gradient: torch.Tensor
