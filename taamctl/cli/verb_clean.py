@@ -16,6 +16,8 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.units import format_bytes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from taamctl.pipeline.remains import Remain
 
 
@@ -44,21 +46,21 @@ def command(*, wishes: Wishes, settings: RawSettings, as_json: AsJson = False) -
     if as_json:
         gone = found
         if wishes.yes:
-            gone = _removed(found)
+            gone = _removed(found, settings.outputs)
         print(json.dumps([_plain(remain) for remain in gone], indent=1))
         return
     _show(found)
     if found and (wishes.yes or _agreed(found)):
-        _removed(found)
+        _removed(found, settings.outputs)
 
 
-def _removed(found: list[Remain]) -> list[Remain]:
+def _removed(found: list[Remain], root: Path) -> list[Remain]:
     """Remove what may go, say what stays and why, and return what is gone."""
     from taamctl.pipeline.remove_remains import remove
 
     gone = []
     for remain in found:
-        why = remove(remain)
+        why = remove(remain, root)
         if why:
             say(f"kept {remain.main}: {why}")
         else:

@@ -10,23 +10,26 @@ from taamctl.store import leftovers
 from taamctl.store.lock import writing
 
 
-def remove(remain: Remain) -> str:
-    """Remove the files, and the folders that are empty then.
+def remove(remain: Remain, root: Path) -> str:
+    """Remove the files, and the folders below `root` that are empty then.
+
+    Args:
+        root: the outputs folder, which stays, as does all above it.
 
     Returns:
         Why they stay, where they do: somebody writes them, or wrote them since they were looked
         at. Empty where they are gone.
     """
     if remain.lock is None or not remain.lock.parent.is_dir():  # nobody can be writing there
-        return _removed(remain)
+        return _removed(remain, root)
     try:
         with writing(remain.lock, wait=False, tell=lambda line: None):
-            return _removed(remain)
+            return _removed(remain, root)
     except TaamctlError as error:
         return error.message
 
 
-def _removed(remain: Remain) -> str:
+def _removed(remain: Remain, root: Path) -> str:
     for path, stamp in remain.files:
         if path.is_file() and stamp_of(path) != stamp:
             return f"{path} was written since it was looked at"
@@ -34,13 +37,15 @@ def _removed(remain: Remain) -> str:
         path.unlink(missing_ok=True)
     if remain.kind == "left behind":
         leftovers.remove(remain.main)
-    _drop_empty(remain.main)
+    _drop_empty(remain.main, root)
     return ""
 
 
-def _drop_empty(folder: Path) -> None:
-    """Remove a folder, and those above it, as long as they are empty."""
+def _drop_empty(folder: Path, root: Path) -> None:
+    """Remove a folder, and those above it below `root`, as long as they are empty."""
     for each in (folder, *folder.parents):
+        if each == root:
+            return
         try:
             each.rmdir()
         except FileNotFoundError:

@@ -191,3 +191,17 @@ def _on_a_terminal(pty: Any, words: list[str], folder: Path, answer: bytes) -> i
             break
     os.close(master)
     return process.wait()
+
+
+def test_the_outputs_folder_and_what_is_above_it_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outputs = tmp_path / "mine" / "outputs"
+    left = outputs / "train" / f".train.h5.{dead()}.tmp"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half")
+    done = clean("--yes", "--outputs", str(outputs))
+    assert done.exit_code == 0, done.output
+    assert outputs.is_dir()
+    assert not list(outputs.iterdir())
