@@ -67,7 +67,6 @@ def score(answers: Answers, graph: NodeGraph | Source | str | Path) -> Score:
         TaamctlError: the graph has no label, or another number of nodes.
     """
     labels, names = _labels(graph)
-    labels = labels[: len(answers.label)]  # neighbours come last and are not answered
     if len(labels) != len(answers.label):
         raise TaamctlError(
             f"{len(answers.label):,} answers for a graph of {len(labels):,} nodes",
@@ -96,8 +95,10 @@ def _labels(graph: NodeGraph | Source | str | Path) -> tuple[Array, Sequence[str
     if isinstance(graph, (str, Path)):
         with _imported.opened(Path(graph)) as file:
             return file.read("labels"), file.read("classes/name").tolist()
-    whole = graph.graph if isinstance(graph, Source) else graph
-    return whole.labels, whole.class_names
+    if isinstance(graph, NodeGraph):
+        return graph.labels, graph.class_names
+    whole = graph.graph  # its last nodes are neighbours of the others and are not answered
+    return whole.labels[: len(whole.labels) - graph.context], whole.class_names
 
 
 def _of_class(answers: Answers, mine: Array, name: str) -> ClassScore:

@@ -32,6 +32,13 @@ class Wishes:
         bool,
         Option("--unfinished", help="Also finished tasks of trainings that were stopped."),
     ] = False
+    unknown: Annotated[
+        bool,
+        Option(
+            "--unknown",
+            help="Also of data sets and methods that this folder does not know.",
+        ),
+    ] = False
 
 
 def command(*, wishes: Wishes, settings: RawSettings, as_json: AsJson = False) -> None:
@@ -89,6 +96,8 @@ def _found(settings: RawSettings, wishes: Wishes) -> list[Remain]:
             say(f"note: {dataset} was not judged: {error.message}")
     if wishes.unfinished:
         found += remains.unfinished(root)
+    if wishes.unknown:
+        found += remains.unknown(root)
     return list({remain.main: remain for remain in reversed(found)}.values())[::-1]
 
 

@@ -112,7 +112,7 @@ def _evidence(paths: list[Path]) -> Evidence:
     made = {provenance.sha256(path): read_evaluation(path) for path in paths}
     scope = same_scope.common(over_seeds(row_of(each, sha) for sha, each in made.items()))
     runs: dict[str, RunRow] = {sha: row_of(each, sha, scope=scope) for sha, each in made.items()}
-    spent = {sha: collect.training_seconds(path) for sha, path in zip(made, paths, strict=True)}
+    spent = {provenance.sha256(path): collect.training_seconds(path) for path in paths}
     seconds = {sha: value for sha, value in spent.items() if value is not None}
     lenses, _ = lens_table.files(paths)
     return Evidence(over_seeds(runs.values()), runs, seconds, leading.of(lens_table.rows(lenses)))

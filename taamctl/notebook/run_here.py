@@ -105,7 +105,10 @@ def _listed(names: Names) -> list[str] | None:
 def _numbers(seeds: int | Sequence[int] | None) -> list[int] | None:
     if seeds is None:
         return None
-    return [seeds] if isinstance(seeds, int) else list(seeds)
+    import numpy as np
+
+    found: list[int] = np.atleast_1d(np.asarray(seeds)).tolist()  # NumPy's numbers become Python's
+    return found
 
 
 def _path(path: str | Path | None) -> Path | None:

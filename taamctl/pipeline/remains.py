@@ -18,12 +18,13 @@ from taamctl.core.paths import CHECKPOINTS
 from taamctl.core.plain_values import Plain
 from taamctl.pipeline import status
 from taamctl.runtime import input_gate, provenance
+from taamctl.runtime.artefact_key import altered
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.runtime.stage_table import TABLE
 from taamctl.store import processes
 
-Kind = Literal["stale", "foreign", "left behind", "unfinished"]
+Kind = Literal["stale", "foreign", "unknown", "left behind", "unfinished"]
 # A temporary file: where the process that writes it runs, and that process's number.
 TEMPORARY = re.compile(r"\..+\.(?P<place>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.tmp")
 SCRATCH = re.compile(r"\.twice-(?P<place>[0-9a-f]{8})-(?P<pid>\d+)-.*")
@@ -35,9 +36,10 @@ class Remain:
     """Files that go together.
 
     Attributes:
-        kind: `stale`: a run would make it anew; `foreign`: of another data set, method or seed, or
-            of one that is no longer there; `left behind`: of a process that was killed;
-            `unfinished`: finished tasks of a training that did not end, which go on from there.
+        kind: `stale`: a run would make it anew; `foreign`: of another data set, method or seed;
+            `unknown`: of a data set or method that this folder and this installation do not know;
+            `left behind`: of a process that was killed; `unfinished`: finished tasks of a training
+            that did not end, which go on from there.
         main: the file, or folder, that the rest belongs to.
         files: every file, with how it was when it was looked at; the last ones are the records.
         why: in words.
@@ -92,37 +94,60 @@ def held(root: Path) -> list[tuple[str, list[str], list[int]]]:
     for place in places(root):
         dataset, method = place.names
         methods, seeds = found.setdefault(dataset, (set(), set()))
-        if method in registry.names("taamctl.methods"):
+        seed = place.main.parent.name.removeprefix("seed-")
+        if method in registry.names("taamctl.methods") and seed.isdecimal():
             methods.add(method)
-            seeds.add(int(place.main.parent.name.removeprefix("seed-")))
+            seeds.add(int(seed))
     known = registry.names("taamctl.datasets")
     return [(name, sorted(m), sorted(s)) for name, (m, s) in found.items() if name in known]
 
 
 def foreign(root: Path) -> Iterator[Remain]:
-    """Yield what is not of its place, or of a data set or method that is no longer there."""
+    """Yield what is not of its place, by its own record."""
     for place in places(root):
-        record = provenance.recorded(place.main) or {}
-        label = input_gate.label_of(place.main)
-        why = ""
-        if record.get("label") != label:
-            why = f"it is of {record.get('label')}"
-        kinds = ("taamctl.datasets", "taamctl.methods")
-        for kind, name in zip(kinds, place.names, strict=True):
-            if name and name not in registry.names(kind):
-                why = f"there is no {kind.rpartition('.')[2].removesuffix('s')} {name} here"
-        if why:
-            yield _artefact("foreign", place, why)
+        label = (provenance.recorded(place.main) or {}).get("label")
+        if label != input_gate.label_of(place.main) and not _unknown(place):
+            yield _artefact("foreign", place, f"it is of {label}")
+
+
+def unknown(root: Path) -> Iterator[Remain]:
+    """Yield what is of a data set or method that is not known here. It may be known elsewhere: a
+    graph of one's own belongs to the folder that it lies in, a plug-in to an installation.
+    """
+    for place in places(root):
+        if why := _unknown(place):
+            yield _artefact("unknown", place, why)
+
+
+def _unknown(place: Place) -> str:
+    """Say which name of a place is not known; nothing where all are."""
+    kinds = ("taamctl.datasets", "taamctl.methods")
+    for kind, name in zip(kinds, place.names, strict=True):
+        if name and name not in registry.names(kind):
+            return f"there is no {kind.rpartition('.')[2].removesuffix('s')} {name} here"
+    return ""
 
 
 def stale(context: Context) -> Iterator[Remain]:
-    """Yield the artefacts of the `run` section that `taamctl run` would not use as they are."""
+    """Yield the artefacts of the `run` section that `taamctl run` would not use as they are. What
+    was written over by somebody else since is not ours to remove.
+    """
     for line in status.lines(context):
         if line.stage == "report" or line.state != "stale" or line.would not in ("make", "take"):
             continue
-        if provenance.recorded(Path(line.path)) is not None:
-            place = Place(line.stage, Path(line.path), (line.dataset, line.method))
+        main = Path(line.path)
+        if provenance.recorded(main) is not None and _is_ours(main):
+            place = Place(line.stage, main, (line.dataset, line.method))
             yield _artefact("stale", place, "; ".join(line.reasons))
+
+
+def _is_ours(main: Path) -> bool:
+    """Tell whether an artefact, and all that was written with it, is as its record says; what is
+    not there any more counts for nothing.
+    """
+    record = provenance.recorded(main) or {}
+    there = [path for name in record["outputs"] if (path := main.with_name(name)).is_file()]
+    return not altered(record, tuple(there))
 
 
 def outdated(root: Path) -> Iterator[Remain]:
@@ -147,14 +172,19 @@ def left_behind(root: Path) -> Iterator[Remain]:
         found = TEMPORARY.fullmatch(path.name) or SCRATCH.fullmatch(path.name)
         if found is None or banks & {*path.parents} or not _is_dead(found):
             continue
-        yield Remain("left behind", path, _files(path), "its process was killed", None)
+        try:
+            files = _files(path)
+        except FileNotFoundError:  # the next writer of the same thing sweeps too
+            continue
+        yield Remain("left behind", path, files, "its process was killed", None)
 
 
 def unfinished(root: Path) -> Iterator[Remain]:
     """Yield the finished tasks of trainings that did not end."""
     for folder in sorted((root / CHECKPOINTS).glob("*/*/seed-*")):
+        seed = folder.name.removeprefix("seed-")
         files = tuple(each for each in _files(folder) if each[0].suffix == ".h5")
-        if files:
+        if files and seed.isdecimal():
             why = f"{len(files)} finished tasks: the same command goes on from here"
             yield Remain("unfinished", folder, files, why, _trained(root, folder))
 
@@ -193,9 +223,12 @@ def _is_dead(found: re.Match[str]) -> bool:
 
 
 def _inputs(record: Plain) -> list[tuple[str, str]]:
-    """Return the inputs that lie in the same tree, each with its checksum."""
+    """Return the inputs that lie in the same tree, each with its checksum; those of another tree,
+    which `report --also` names, begin with that tree's folder.
+    """
     every = record.get("key", {}).get("inputs", {})
-    return [(name, digest) for name, digest in every.items() if not Path(name).is_absolute()]
+    own = {stage.folder or stage.name for stage in TABLE.values()}
+    return [(name, digest) for name, digest in every.items() if Path(name).parts[0] in own]
 
 
 def _is_other(path: Path, digest: str) -> bool:

@@ -31,8 +31,11 @@ def remove(remain: Remain, root: Path) -> str:
 
 def _removed(remain: Remain, root: Path) -> str:
     for path, stamp in remain.files:
-        if path.is_file() and stamp_of(path) != stamp:
-            return f"{path} was written since it was looked at"
+        try:
+            if stamp_of(path) != stamp:
+                return f"{path} was written since it was looked at"
+        except FileNotFoundError:
+            continue  # gone already
     for path, _ in remain.files:
         path.unlink(missing_ok=True)
     if remain.kind == "left behind":

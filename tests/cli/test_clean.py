@@ -88,11 +88,13 @@ def test_foreign_files_and_those_of_unknown_methods_and_data_sets(here: Path) ->
     shutil.copytree(runs / "finetune/seed-1", runs / "finetune/seed-7")
     shutil.copytree(runs / "finetune", runs / "gone_method")
     shutil.copytree(here / "outputs/split/synthetic", here / "outputs/split/gone_set")
-    found = {row["files"][0]: row for row in shown()}
+    (foreign,) = shown()
+    assert (foreign["kind"], foreign["why"]) == ("foreign", "it is of synthetic/finetune/seed-1")
+    found = {row["files"][0]: row for row in shown("--unknown")}
     whys = {
         Path(name).relative_to("outputs/").as_posix(): row["why"] for name, row in found.items()
     }
-    assert {row["kind"] for row in found.values()} == {"foreign"}
+    assert {row["kind"] for row in found.values()} == {"foreign", "unknown"}
     assert whys["train/synthetic/finetune/seed-7/train.h5"] == "it is of synthetic/finetune/seed-1"
     assert (
         whys["train/synthetic/gone_method/seed-1/train.h5"] == "there is no method gone_method here"
@@ -100,6 +102,8 @@ def test_foreign_files_and_those_of_unknown_methods_and_data_sets(here: Path) ->
     assert whys["split/gone_set/split.h5"] == "there is no dataset gone_set here"
     assert train(here).relative_to(here).as_posix() not in found
     shown("--yes")
+    assert (runs / "gone_method/seed-1/train.h5").is_file()
+    shown("--yes", "--unknown")
     assert train(here).is_file()
     assert not (runs / "gone_method/seed-1/train.h5").exists()
 
@@ -149,6 +153,21 @@ def test_a_report_of_other_evaluations_is_stale(here: Path) -> None:
     rows = shown()
     assert [Path(row["files"][0]).name for row in rows] == ["report.json"]
     assert "made from another eval/synthetic/finetune/seed-1/eval.json" in rows[0]["why"]
+
+
+def test_what_somebody_wrote_over_stays(here: Path) -> None:
+    train(here).write_bytes(b"a file of somebody")
+    shown("--yes", "--set", "train.epochs=3")
+    assert train(here).read_bytes() == b"a file of somebody"
+
+
+def test_a_report_that_holds_another_tree_is_right(here: Path, support: ModuleType) -> None:
+    shutil.copytree(here / "outputs", here / "other")
+    done = support.taamctl(
+        here, "report", "--all", "--also", "other", "--set", "report.pictures=false", *SHORT
+    )
+    assert done.code == 0, done.err
+    assert shown() == []
 
 
 def test_banks_and_data_are_never_touched(here: Path) -> None:

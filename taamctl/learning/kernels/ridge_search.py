@@ -79,11 +79,15 @@ def solved(regression: Regression, ridge: float | None) -> tuple[torch.Tensor, f
     A ridge may lie below the rounding of the sums; a matrix without negative eigenvalues then has
     a factor.
     """
-    chosen = chosen_ridge(regression) if ridge is None else ridge
     try:
-        return regression.solution(chosen), chosen
+        return _solved(regression, ridge)
     except LinAlgError:
-        return regression.without_negative().solution(chosen), chosen
+        return _solved(regression.without_negative(), ridge)
+
+
+def _solved(regression: Regression, ridge: float | None) -> tuple[torch.Tensor, float]:
+    chosen = chosen_ridge(regression) if ridge is None else ridge
+    return regression.solution(chosen), chosen
 
 
 def chosen_ridge(regression: Regression) -> float:
@@ -97,15 +101,19 @@ def chosen_ridge(regression: Regression) -> float:
         exact = _on_grid(regression)
         return float(GRID[best({i: exact(i) for i in range(len(GRID))})])
     starts = {0, likely(width, regression.nodes), last}
-    try:
-        scores = walk(_on_grid(regression.rough()), len(GRID), starts)
-        first, second = sorted(scores.values())[:2]
-        decided = second > first * (1 + CLOSE)
-    except LinAlgError:  # too near to singular for float32
-        scores, decided = dict.fromkeys(starts, 0.0), False
-    if not decided:
+    if not fits_float32(regression.matrix):
+        return float(GRID[best(walk(_on_grid(regression), len(GRID), starts))])
+    scores = walk(_on_grid(regression.rough()), len(GRID), starts)
+    first, second = sorted(scores.values())[:2]
+    if second <= first * (1 + CLOSE):  # float32 does not decide
         scores = walk(_on_grid(regression), len(GRID), set(scores))
     return float(GRID[best(scores)])
+
+
+def fits_float32(matrix: torch.Tensor) -> bool:
+    """Whether every ridge of `GRID` is above what rounding to float32 does to A's eigenvalues."""
+    rounding = torch.finfo(torch.float32).eps * float(torch.linalg.matrix_norm(matrix))
+    return rounding < float(GRID[0])
 
 
 def likely(width: int, nodes: int) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from taamctl.bank.answers import Answers
+from taamctl.bank.graph_source import Source
 from taamctl.bank.score import score
 from taamctl.cli import score_table
 from taamctl.core.errors import TaamctlError
@@ -75,3 +76,17 @@ def test_a_graph_without_labels_or_of_another_size_is_refused() -> None:
         score(answers, NodeGraph("g", graph.adjacency, graph.features, graph.labels * 0 - 1, ()))
     with pytest.raises(TaamctlError, match="80 answers for a graph of 7 nodes"):
         score(answers, drawn(1, 7)[1])
+
+
+@pytest.mark.parametrize("nodes", [79, 81])
+def test_answers_of_another_graph_are_not_scored(nodes: int) -> None:
+    answers, _ = drawn(0)
+    _, other = drawn(1, nodes)
+    with pytest.raises(TaamctlError, match=f"80 answers for a graph of {nodes} nodes"):
+        score(answers, other)
+
+
+def test_neighbours_that_come_last_are_not_counted() -> None:
+    answers, _ = drawn(0)
+    _, whole = drawn(1, 90)
+    assert score(answers, Source(whole, context=10)).labelled == (whole.labels[:80] >= 0).sum()

@@ -123,7 +123,10 @@ def test_a_ridge_below_the_rounding_of_the_sums_is_solved() -> None:
     assert torch.allclose(x, expected, rtol=1e-3, atol=1e-3 * float(expected.abs().max()))
 
 
-def test_a_matrix_that_float32_cannot_factor_is_searched_in_float64() -> None:
+@pytest.mark.parametrize("scale", [1e2, 1e4, 1e5])
+def test_a_matrix_too_large_for_float32_is_searched_in_float64(scale: float) -> None:
     r = drawn(520, 300, 3.0, 5)
-    large = Regression(r.matrix * 1e8, r.targets * 1e4, r.nodes)
+    large = Regression(r.matrix * scale, r.targets * math.sqrt(scale), r.nodes)
+    assert not ridge_search.fits_float32(large.matrix * 100)
     assert ridge_search.chosen_ridge(large) == GRID[int(np.argmin(scores(large)))]
+    assert ridge_search.fits_float32(r.matrix)
