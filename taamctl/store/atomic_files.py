@@ -110,13 +110,14 @@ def strict(value: object) -> Plain:
 
 
 def read_json(path: Path, made_by: str = "") -> Plain:
-    """Read a JSON artefact.
+    """Read a JSON artefact, which `write_json` writes without infinities and NaN.
 
     Raises:
         TaamctlError: missing (the hint names the command that makes it) or broken.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text, parse_float=_finite, parse_constant=_finite)
     except FileNotFoundError:
         hint = f"make it with: {made_by or 'the command that wrote it'}"
         raise TaamctlError(f"no file {path}", hint) from None
@@ -124,3 +125,15 @@ def read_json(path: Path, made_by: str = "") -> Plain:
         again = f"{made_by} --force" if made_by else "the command that wrote it"
         hint = f"make it again with: {again}"
         raise TaamctlError(f"{path} is broken (no valid JSON)", hint) from None
+
+
+def _finite(text: str) -> float:
+    """Return a number; 1e999 would be an infinity.
+
+    Raises:
+        ValueError: it is not finite.
+    """
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
