@@ -44,6 +44,7 @@ def plan(
     inputs = (
         *((path, "taamctl eval") for path in paths),
         *((path, "taamctl eval --lens") for path in sources.lenses),
+        *((path, "taamctl eval") for path in sources.losses),
         *((path, "taamctl reproduce") for path in verdicts),
     )
     outputs = tuple(folder / name for name in sources.names())

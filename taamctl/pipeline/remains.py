@@ -79,7 +79,7 @@ def places(root: Path) -> Iterator[Place]:
         if not stage.files:
             continue
         middle = "*/*/seed-*/" if stage.each == "run" else "*/"
-        for main in sorted((root / (stage.folder or stage.name)).glob(middle + stage.files[0])):
+        for main in sorted((root / stage.name).glob(middle + stage.files[0])):
             folders = main.relative_to(root).parts
             method = folders[2] if stage.each == "run" else ""
             if provenance.recorded(main) is not None:
@@ -227,8 +227,7 @@ def _inputs(record: Plain) -> list[tuple[str, str]]:
     which `report --also` names, begin with that tree's folder.
     """
     every = record.get("key", {}).get("inputs", {})
-    own = {stage.folder or stage.name for stage in TABLE.values()}
-    return [(name, digest) for name, digest in every.items() if Path(name).parts[0] in own]
+    return [(name, digest) for name, digest in every.items() if Path(name).parts[0] in TABLE]
 
 
 def _is_other(path: Path, digest: str) -> bool:

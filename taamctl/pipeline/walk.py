@@ -106,11 +106,11 @@ def one_run(
 
 def whole(context: Context, client: Client | None = None) -> Path:
     """Run every stage, of graphs of one's own the lens too, and return the report's path."""
-    from taamctl.pipeline import lens_run
+    from taamctl.pipeline import own_graphs
     from taamctl.stages import report
 
     to_eval(context, client)
-    lens_run.of_own_graphs(context)
+    own_graphs.look(context)
     outcome: Outcome = report.run(context)
     return outcome.path
 

@@ -25,7 +25,6 @@ from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
 
-NAME = "lens.json"
 BEHIND = ("split", "precompute", "train")  # the stages that a lens file is made from
 UNROUTED = ("none", "given")
 OWN = "run: "  # before the routing that the run itself used
@@ -146,15 +145,15 @@ def files(evaluations: Sequence[Path]) -> tuple[list[Path], list[str]]:
     to be said.
 
     Args:
-        evaluations: the eval.json files; a lens file lies beside one.
+        evaluations: the eval.json files.
     """
     shown, left_out = [], []
     for evaluation in evaluations:
-        path = evaluation.with_name(NAME)
-        if not path.is_file():
-            continue
         run = run_id(evaluation)
         layout = Layout(evaluation.parents[4])
+        path = layout.file("lens", *run)
+        if not path.is_file():
+            continue
         if _is_present(path, layout, run):
             shown.append(path)
             continue

@@ -35,9 +35,8 @@ class Layout:
         """Return the folder of a stage's artefacts."""
         if self.base is not None and stage in self.borrowed:
             return self.base.folder(stage, dataset, method, seed)
-        row = TABLE[stage]
-        found = self.root / (row.folder or stage) / dataset
-        if row.each == "run":
+        found = self.root / stage / dataset
+        if TABLE[stage].each == "run":
             found = found / method / f"seed-{seed}"
         return found
 
