@@ -44,7 +44,6 @@ from taamctl.store.feature_store import FeatureStore
 
 NEEDS = ("x", "edges")
 PARTS = ("val", "test")
-CONFUSED = 20  # pairs of classes kept per cell
 
 
 @dataclass
@@ -264,7 +263,7 @@ def _by_class(
         "aa_low": number(low),
         "aa_high": number(high),
         "class_recall": numbers(recall),
-        "confused": confusion.confused(query_set.y, predicted)[:CONFUSED],
+        "confused": confusion.confused(query_set.y, predicted),
     }
 
 

@@ -19,13 +19,16 @@ from taamctl.runtime import provenance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 KIND = "loss"
 NAME = "loss.csv"
 PANELS = 8  # tasks shown: the first, the last, and between them evenly
 POINTS = 60  # shown of a curve: what the eye can tell apart in a panel
 ACROSS = 4
+TITLE = "training loss"
 COLUMNS = ("row", "seed", "task", "epoch", "loss")
+Line = tuple[str, int, int, int, float]
 
 
 def names(dataset: str) -> list[str]:
@@ -70,7 +73,6 @@ def draw(rows: Sequence[SeedsRow], curves: Mapping[str, Curves]) -> pictures.Pic
     tasks = max(len(row.matrix) for row in rows)
     dataset = rows[0].dataset
     panels = _spread(tasks, PANELS)
-    title = "training loss"
     caption = (
         f"{dataset}: training loss against the epoch (of the first seed of each row), task by "
         f"task{_left_out(panels, tasks)}. Each method minimises a loss of its own: look at the "
@@ -84,25 +86,40 @@ def draw(rows: Sequence[SeedsRow], curves: Mapping[str, Curves]) -> pictures.Pic
         for epoch, loss in _thinned(curve.get(task, []))
     ]
     with pictures.settings(f"{KIND}-{dataset}"):
-        down = math.ceil(len(panels) / ACROSS)
-        across = min(ACROSS, len(panels))
-        figure, axes = pictures.blank(1.9 * across + 1.8, 1.8 * down + 0.6, down, across)
-        for axis, task in zip(axes.flat, panels, strict=False):
-            _panel(axis, [line for line in lines if line[2] == task], labels)
-            axis.set_title(f"task {task}", fontsize=pictures.FONT)
-        for axis in axes.flat[len(panels) :]:
-            axis.set_axis_off()
-        handles, legend = axes.flat[0].get_legend_handles_labels()
-        figure.legend(handles, legend, fontsize=pictures.FONT - 1, loc="outside right upper")
-        figure.suptitle(figure_data.printable(f"{dataset}: {title}"), fontsize=pictures.FONT + 2)
-        png, svg = pictures.both(figure)
+        png, svg = pictures.both(_figure(dataset, lines, panels, labels))
     text = csv_text(COLUMNS, lines)
-    return pictures.Picture(KIND, dataset, title, caption, False, png, svg, text)
+    return pictures.Picture(KIND, dataset, TITLE, caption, False, png, svg, text)
 
 
-def _panel(
-    axis: Axes, lines: Sequence[tuple[str, int, int, int, float]], labels: Sequence[str]
-) -> None:
+def _figure(
+    dataset: str, lines: Sequence[Line], panels: Sequence[int], labels: Sequence[str]
+) -> Figure:
+    across = min(ACROSS, len(panels))
+    down = math.ceil(len(panels) / across)
+    figure, axes = pictures.blank(1.7 * across + 2.2, 1.6 * down + 0.7, down, across, share=True)
+    for axis, task in zip(axes.flat, panels, strict=False):
+        _panel(axis, [line for line in lines if line[2] == task], labels)
+        axis.set_title(f"task {task}", fontsize=pictures.FONT)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_axis_off()
+    if min(loss for *_, loss in lines) > 0:
+        axes.flat[0].set_yscale("log")
+        axes.flat[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    shown = {
+        name: handle
+        for axis in axes.flat
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        list(shown.values()), list(shown), fontsize=pictures.FONT - 1, loc="outside right center"
+    )
+    figure.supxlabel("epoch", fontsize=pictures.FONT)
+    figure.supylabel("loss", fontsize=pictures.FONT)
+    figure.suptitle(figure_data.printable(f"{dataset}: {TITLE}"), fontsize=pictures.FONT + 2)
+    return figure
+
+
+def _panel(axis: Axes, lines: Sequence[Line], labels: Sequence[str]) -> None:
     """Draw one task: a line per row, which looks the same in every panel."""
     for at, label in enumerate(labels):
         own = [(epoch, loss) for who, _, _, epoch, loss in lines if who == label]
@@ -114,8 +131,6 @@ def _panel(
                 linewidth=1,
                 label=label,
             )
-    if lines and min(loss for *_, loss in lines) > 0:
-        axis.set_yscale("log")
 
 
 def _first(row: SeedsRow, curves: Mapping[str, Curves]) -> list[tuple[int, Curves]]:
