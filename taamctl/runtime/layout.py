@@ -55,6 +55,12 @@ class Layout:
         """
         return self.root / CHECKPOINTS / dataset / method / f"seed-{seed}"
 
+    def tasks(self, dataset: str, method: str, seed: int) -> Path:
+        """Return what stands for the finished tasks of a run on a cluster; its lock says that they
+        are in use until they are put together.
+        """
+        return self.folder("train", dataset, method, seed) / "tasks"
+
     def command(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> str:
         """Return the command line that makes an artefact."""
         if self.base is not None and stage in self.borrowed:
