@@ -42,9 +42,8 @@ def plan(
         "left_out": sources.left_out,
     }
     inputs = (
-        *((path, "taamctl eval") for path in paths),
+        *((path, "taamctl eval") for path in (*paths, *sources.losses)),
         *((path, "taamctl eval --lens") for path in sources.lenses),
-        *((path, "taamctl eval") for path in sources.losses),
         *((path, "taamctl reproduce") for path in verdicts),
     )
     outputs = tuple(folder / name for name in sources.names())

@@ -172,8 +172,7 @@ def _graph(
             f"the range ({counts.MEASURED})"
         )
         notes = (*notes, share)
-    if _is_own(graph.name) and work.store_x and work.store_edges:
-        notes = (*notes, LENS_RULE)
+    notes = (*notes, *_unpriced(graph.name, work))
     measured: Measured = {}
     if rehearsed:
         measured = rehearse(context, middle, device_of(context))
@@ -266,6 +265,12 @@ def _scaled(price: Pricing, by: float) -> Pricing:
         return replace(cost, seconds=by * cost.seconds, rough=False)
 
     return scaled
+
+
+def _unpriced(dataset: str, work: Workload) -> tuple[str, ...]:
+    """Return what a run does beside the stages of the table."""
+    looks = _is_own(dataset) and work.store_x and work.store_edges
+    return (LENS_RULE,) * looks
 
 
 def _is_own(dataset: str) -> bool:

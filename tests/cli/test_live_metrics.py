@@ -46,9 +46,9 @@ def test_every_epoch_of_every_task_is_handed_on(
 def test_without_dvclive_an_error_names_what_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from taamctl.cli import live_metrics
+    from taamctl.pipeline import loss_log
 
     monkeypatch.setitem(sys.modules, "dvclive", None)
     with pytest.raises(TaamctlError, match="needs DVCLive") as caught:
-        live_metrics.begun(tmp_path / "live")
+        loss_log.begun(tmp_path / "live")
     assert caught.value.hint == "pip install 'taamctl[live]'"
