@@ -1,12 +1,12 @@
 """eval: accuracy matrices, AA, BWT, AF, task-ID accuracy and cost -> eval.json, metrics.json and
-two plot tables.
+three plot tables.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from taamctl.evaluation import data_account, summary
+from taamctl.evaluation import data_account, loss_curves, summary
 from taamctl.params.eval_params import EvalParams
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute
@@ -19,13 +19,14 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     """Evaluate one (data set, method, seed)."""
     params = context.params.section(EvalParams)
     job = stage_jobs.evaluation(context, Which(dataset, method, seed))
-    split, infer = job.inputs
+    split, infer, train = job.inputs
     outputs = job.outputs
 
     def compute() -> None:
         with (
             artefacts.Artefact(split[0], "split", split[1]) as cut,
             artefacts.Artefact(infer[0], "infer", infer[1]) as inferred,
+            artefacts.Artefact(train[0], "train", train[1]) as trained,
         ):
             inputs = summary.Inputs(
                 facts=inferred.attribute("facts"),
@@ -43,10 +44,12 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
                 },
                 counts={name: cut.read(name) for name in data_account.ARRAYS if cut.has(name)},
             )
+            losses = trained.read("loss")
         result = summary.evaluate(dataset, method, seed, params.averaging, inputs)
         atomic_files.write_json(outputs[0], msgspec.to_builtins(result))
         atomic_files.write_json(outputs[1], msgspec.to_builtins(summary.metrics(result)))
         atomic_files.write_text(outputs[2], summary.curve_table(result))
         atomic_files.write_text(outputs[3], summary.decision_table(result))
+        atomic_files.write_text(outputs[4], loss_curves.table(losses))
 
     return execute(context, job, compute)

@@ -42,7 +42,7 @@ def plan(
         "left_out": sources.left_out,
     }
     inputs = (
-        *((path, "taamctl eval") for path in paths),
+        *((path, "taamctl eval") for path in (*paths, *sources.losses)),
         *((path, "taamctl eval --lens") for path in sources.lenses),
         *((path, "taamctl reproduce") for path in verdicts),
     )

@@ -30,7 +30,7 @@ app = typer.Typer(
     "walks them all.",
 )
 VERBS = (
-    *("run", "split", "precompute", "train", "infer", "eval", "report", "plan", "predict"),
+    *("run", "split", "precompute", "train", "infer", "eval", "lens", "report", "plan", "predict"),
     *("audit", "compare", "reproduce", "params", "init", "inspect", "doctor"),
     *("status", "keys", "verify", "clean", "docs", "explain"),
 )

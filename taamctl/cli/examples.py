@@ -15,6 +15,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "train": (f"taamctl train {RUN}",),
     "infer": (f"taamctl infer {RUN} --set infer.router=auto",),
     "eval": (f"taamctl eval --lens {RUN}",),
+    "lens": (f"taamctl lens {RUN}",),
     "report": ("taamctl report --all",),
     "plan": ("taamctl plan --dataset debian --method taam --max-memory 4G",),
     "predict": ("taamctl predict --bank model --graph data/arrivals.h5 --out answers.csv",),

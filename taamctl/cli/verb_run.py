@@ -9,6 +9,7 @@ from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.executor_options import Executor, cluster
+from taamctl.cli.live_metrics import Listening
 from taamctl.cli.shared_options import Grid, Profile, RawSettings, Writing
 from taamctl.cli.verb_report import show
 from taamctl.cli.verb_status import show as show_status
@@ -48,6 +49,7 @@ def command(
         bool, Option("--dry-run", help="Only say what would be made again, and why.")
     ] = False,
     executor: Executor,
+    listening: Listening,
     writing: Writing,
 ) -> None:
     """Walk all stages, reuse what is already there, and print the result.
@@ -62,6 +64,7 @@ def command(
     if dry_run:
         show_status(context, as_json=as_json)
         return
+    context = listening.to(context)
     with cluster(context, executor) as client:
         path = walk.whole(context, client)
     input_gate.require_own(context, path)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from taamctl.cli.common import make_context
+from taamctl.cli.live_metrics import Listening
 from taamctl.cli.shared_options import Grid, Settings, Writing
 
 
-def command(grid: Grid, settings: Settings, writing: Writing) -> None:
+def command(grid: Grid, settings: Settings, listening: Listening, writing: Writing) -> None:
     """Train each method over the task stream; an interrupted run goes on where it stopped."""
     from taamctl.pipeline import walk
 
-    walk.one_stage(make_context(grid, settings, writing, check_methods=True), "train")
+    context = make_context(grid, settings, writing, check_methods=True)
+    walk.one_stage(listening.to(context), "train")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,19 +58,24 @@ class Stream:
         }
 
 
-def learn(client: Any, context: Context, runs: Iterable[Run]) -> dict[Run, dict[str, Any]]:
+def learn(
+    client: Any, context: Context, runs: Iterable[Run], held: ExitStack
+) -> dict[Run, dict[str, Any]]:
     """Learn on the workers what is missing, keep it as checkpoints, and return for every run so
     helped what its sidecar should say.
 
     Args:
         client: a `distributed.Client`.
         runs: (data set, method, seed) whose features are there.
+        held: receives the locks that keep the finished tasks from `taamctl clean`: to be closed
+            when every artefact is made from them.
 
     Raises:
         TaamctlError: a worker differs from this process, a method refuses, or workers die over one
             unit again and again.
     """
-    streams = {run: stream for run in runs if (stream := _stream(context, *run)) is not None}
+    found = {run: _stream(context, held, *run) for run in sorted(runs)}
+    streams = {run: stream for run, stream in found.items() if stream is not None}
     if not streams:
         return {}
     probe.require_everywhere(client, {s.expected for s in streams.values()})
@@ -92,10 +98,16 @@ def learn(client: Any, context: Context, runs: Iterable[Run]) -> dict[Run, dict[
     return {run: stream.record() for run, stream in streams.items() if stream.costs}
 
 
-def _stream(context: Context, dataset: str, method: str, seed: int) -> Stream | None:
-    """Return a run's stream; None where its artefact is there."""
+def _stream(
+    context: Context, held: ExitStack, dataset: str, method: str, seed: int
+) -> Stream | None:
+    """Return a run's stream, its tasks being held; None where its artefact is there."""
     recipe, job, store = train.plan(context, dataset, method, seed)
     if is_current(context, job):
+        return None
+    tasks = context.layout.tasks(dataset, method, seed)
+    held.enter_context(writing(tasks, wait=context.wait, tell=context.tell))
+    if is_current(context, job):  # who was waited for has made it
         return None
     if context.force:
         with writing(

@@ -118,7 +118,7 @@ METRICS = JsonKind(
 )
 LENS = JsonKind(
     Versions("taamctl.lens", 2, {0: _first, 1: _second}),
-    "outputs/eval/<dataset>/<method>/seed-<n>/lens.json",
+    "outputs/lens/<dataset>/<method>/seed-<n>/lens.json",
     "query units, routers and protocols of one run",
     "make it again with: taamctl eval --lens --force",
 )

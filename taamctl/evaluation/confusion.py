@@ -7,17 +7,17 @@ import numpy as np
 from taamctl.core.types import Array
 
 Counts = list[list[int]]  # [true, answered, nodes], most nodes first
-MOST = 100  # pairs of classes that are kept
 
 
 def confused(y: Array, predicted: Array) -> Counts:
-    """Return the pairs of classes that are confused, with the nodes that are, most first.
+    """Return the pairs of classes that are confused, with the nodes that are, most first. All
+    are kept: what is rare under every seed may be much over all.
 
     Args:
         y: [N] true classes. predicted: [N] classes, -1 where there is no prediction.
     """
     wrong = (predicted >= 0) & (predicted != y)
-    return _counted(y[wrong], predicted[wrong])[:MOST]
+    return _counted(y[wrong], predicted[wrong])
 
 
 def tasks_answered(task: Array, predicted: Array, bounds: Array) -> Counts:

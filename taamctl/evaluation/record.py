@@ -102,8 +102,8 @@ class PartSummary:
         "[C] recall after the last stage, by logit scope", default_factory=dict
     )
     confused: dict[str, list[list[int]]] = described(
-        "true class, class that was answered, nodes: the 100 pairs most often confused after the "
-        "last stage, by logit scope",
+        "true class, class that was answered, nodes: every pair that is confused after the last "
+        "stage, most nodes first, by logit scope",
         default_factory=dict,
     )
     tasks_answered: dict[str, list[list[int]]] = described(

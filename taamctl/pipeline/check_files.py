@@ -124,11 +124,10 @@ def _mend(file: Path, record: Plain) -> str:
         return f"{record['command']} --force"
     if stage not in TABLE or not words[0]:
         return AGAIN
-    verb = "eval --lens" if stage == "lens" else stage
     options = f" --dataset {words[0]}"
     if len(words) == 3:
         options += f" --method {words[1]} --seed {words[2].removeprefix('seed-')}"
-    return f"taamctl {verb}{options}{_outputs(file, len(words) + 2)}"
+    return f"taamctl {stage}{options}{_outputs(file, len(words) + 2)}"
 
 
 def _outputs(file: Path, above: int) -> str:

@@ -11,11 +11,12 @@ from ruamel.yaml import YAML
 from taamctl.pipeline.stage_keys import FILE
 from taamctl.runtime.layout import OUTPUTS
 from taamctl.runtime.provenance import sidecar_of
-from taamctl.runtime.stage_table import STAGES, TABLE, Stage
+from taamctl.runtime.stage_table import TABLE, Stage
 
 HEAD = """\
 # The DAG: split -> precompute -> train -> infer -> eval -> report, over run.datasets x run.methods
-# x run.seeds of params.yaml. It is made from taamctl's own table of stages.
+# x run.seeds of params.yaml. It is made from taamctl's own table of stages. Of graphs of your own
+# the report has a look at the mixed graph too (lens); of other data sets that folder is empty.
 #
 # A stage depends on the sections of params.yaml that it reads, on the artefacts that it reads, and
 # on its key: the code that can reach its bytes, the libraries that this code uses, raw data. The
@@ -25,7 +26,6 @@ HEAD = """\
 
 """
 KEYS = OUTPUTS / FILE
-KINDS = {"metrics.json": "metrics", "curve.csv": "plots", "task_id.csv": "plots"}
 PLOTS: dict[str, dict[str, object]] = {
     "curve.csv": {
         "template": "linear",
@@ -39,7 +39,14 @@ PLOTS: dict[str, dict[str, object]] = {
         "y": "task",
         "title": "task-ID decisions after the last task",
     },
+    "loss.csv": {
+        "template": "simple",
+        "x": "step",
+        "y": "loss",
+        "title": "training loss, the epochs of all tasks one after another",
+    },
 }
+KINDS = {"metrics.json": "metrics", **dict.fromkeys(PLOTS, "plots")}
 MATRIX = {
     "dataset": {"dataset": "${run.datasets}"},
     "run": {"dataset": "${run.datasets}", "method": "${run.methods}", "seed": "${run.seeds}"},
@@ -50,7 +57,7 @@ ITEM = {"dataset": "${item.dataset}", "method": "${item.method}"}
 def text() -> str:
     """Return dvc.yaml."""
     stages: dict[str, object] = {"keys": _keys_stage()}
-    stages |= {name: _stage(TABLE[name]) for name in STAGES}
+    stages |= {name: _stage(row) for name, row in TABLE.items()}
     editor = YAML()
     editor.indent(mapping=2, sequence=4, offset=2)
     editor.width = 10_000
@@ -72,7 +79,7 @@ def _stage(row: Stage) -> dict[str, object]:
     if row.each in MATRIX:
         found["matrix"] = dict(MATRIX[row.each])
     found["cmd"] = _command(row)
-    deps = [_file(TABLE[name]) for name in row.reads]
+    deps = [_dependency(row, TABLE[name]) for name in row.reads]
     if deps:
         found["deps"] = deps
     found["params"] = [
@@ -86,22 +93,21 @@ def _outputs(row: Stage) -> dict[str, list[dict[str, object]]]:
     """Return the files of a stage by the kind that DVC has for them; the sidecar is one of them:
     what reuse needs travels with the artefact.
     """
+    if row.own_only or not row.files:  # a folder whose files depend on what is run
+        return {"outs": [{_folder(row): {"persist": True}}]}
     found: dict[str, list[dict[str, object]]] = {"outs": []}
     for name in row.files:
         kind = KINDS.get(name, "outs")
         settings = {"persist": True, **PLOTS.get(name, {})}
         found.setdefault(kind, []).append({f"{_folder(row)}/{name}": settings})
-    if row.files:
-        sidecar = sidecar_of(OUTPUTS / row.files[0]).name
-        found["outs"].append({f"{_folder(row)}/{sidecar}": {"persist": True}})
-    else:  # a folder whose files depend on what is reported
-        found["outs"].append({_folder(row): {"persist": True}})
+    sidecar = sidecar_of(OUTPUTS / row.files[0]).name
+    found["outs"].append({f"{_folder(row)}/{sidecar}": {"persist": True}})
     return found
 
 
 def _command(row: Stage) -> str:
     options = "".join(f" --{name} ${{item.{name}}}" for name in MATRIX.get(row.each, ()))
-    return f"taamctl {row.name}{options}"
+    return f"taamctl {row.name}{options}{' --own' * row.own_only}"
 
 
 def _key_name(row: Stage) -> str:
@@ -110,11 +116,11 @@ def _key_name(row: Stage) -> str:
     return row.name + plugin.get(row.plugin, "")
 
 
-def _file(row: Stage) -> str:
-    """Return what a later stage depends on: the main file, or of many runs their whole folder."""
-    if row.name == "eval":
-        return f"{OUTPUTS}/eval"
-    return f"{_folder(row)}/{row.files[0]}"
+def _dependency(row: Stage, read: Stage) -> str:
+    """Return what a stage depends on: a main file, or of many runs their whole folder."""
+    if row.each == "whole":
+        return f"{OUTPUTS}/{read.name}"
+    return f"{_folder(read)}/{read.files[0]}"
 
 
 def _folder(row: Stage) -> str:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from taamctl.core import registry
 from taamctl.core.json_kinds import LENS
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import CSR, Array, QueryGraph
@@ -45,7 +44,6 @@ from taamctl.store.feature_store import FeatureStore
 
 NEEDS = ("x", "edges")
 PARTS = ("val", "test")
-CONFUSED = 20  # pairs of classes kept per cell
 
 
 @dataclass
@@ -101,22 +99,6 @@ class LensInputs:
                 )
             self.routed[seed] = [routers.route(query_set) for query_set in self.query_sets]
         return self.routed[seed]
-
-
-def of_own_graphs(context: Context) -> None:
-    """Look at the runs on graphs of one's own: nobody tells such a graph's tasks apart, so what a
-    method gives on one mixed graph is what counts there.
-    """
-    own = registry.imported("taamctl.datasets")
-    datasets = [name for name in context.params.section(RunParams).datasets if name in own]
-    kept = context.params.section(PrecomputeParams)
-    if datasets and not (kept.store_x and kept.store_edges):
-        context.tell(
-            "note: no figures of a mixed graph: they need precompute.store_x and "
-            "precompute.store_edges"
-        )
-        return
-    of_datasets(context, datasets)
 
 
 def of_datasets(context: Context, datasets: Iterable[str]) -> list[Path]:
@@ -281,7 +263,7 @@ def _by_class(
         "aa_low": number(low),
         "aa_high": number(high),
         "class_recall": numbers(recall),
-        "confused": confusion.confused(query_set.y, predicted)[:CONFUSED],
+        "confused": confusion.confused(query_set.y, predicted),
     }
 
 

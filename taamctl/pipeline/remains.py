@@ -43,15 +43,15 @@ class Remain:
         main: the file, or folder, that the rest belongs to.
         files: every file, with how it was when it was looked at; the last ones are the records.
         why: in words.
-        lock: the artefact whose writer's lock is held while they go; None where a file is known by
-            its name to be nobody's.
+        locks: of what the writers' locks are held while they go; none where a file is known by its
+            name to be nobody's.
     """
 
     kind: Kind
     main: Path
     files: tuple[tuple[Path, Stamp], ...]
     why: str
-    lock: Path | None
+    locks: tuple[Path, ...]
 
     @property
     def size(self) -> int:
@@ -79,7 +79,7 @@ def places(root: Path) -> Iterator[Place]:
         if not stage.files:
             continue
         middle = "*/*/seed-*/" if stage.each == "run" else "*/"
-        for main in sorted((root / (stage.folder or stage.name)).glob(middle + stage.files[0])):
+        for main in sorted((root / stage.name).glob(middle + stage.files[0])):
             folders = main.relative_to(root).parts
             method = folders[2] if stage.each == "run" else ""
             if provenance.recorded(main) is not None:
@@ -176,7 +176,7 @@ def left_behind(root: Path) -> Iterator[Remain]:
             files = _files(path)
         except FileNotFoundError:  # the next writer of the same thing sweeps too
             continue
-        yield Remain("left behind", path, files, "its process was killed", None)
+        yield Remain("left behind", path, files, "its process was killed", ())
 
 
 def unfinished(root: Path) -> Iterator[Remain]:
@@ -186,13 +186,11 @@ def unfinished(root: Path) -> Iterator[Remain]:
         files = tuple(each for each in _files(folder) if each[0].suffix == ".h5")
         if files and seed.isdecimal():
             why = f"{len(files)} finished tasks: the same command goes on from here"
-            yield Remain("unfinished", folder, files, why, _trained(root, folder))
-
-
-def _trained(root: Path, folder: Path) -> Path:
-    """Return the artefact that a folder of finished tasks becomes."""
-    dataset, method, seed = folder.relative_to(root / CHECKPOINTS).parts[:3]
-    return Layout(root).file("train", dataset, method, int(seed.removeprefix("seed-")))
+            dataset, method = folder.relative_to(root / CHECKPOINTS).parts[:2]
+            run = (dataset, method, int(seed))
+            # Who trains here holds the lock of the artefact, who does so on a cluster the other.
+            locks = (Layout(root).file("train", *run), Layout(root).tasks(*run))
+            yield Remain("unfinished", folder, files, why, locks)
 
 
 def _artefact(kind: Kind, place: Place, why: str) -> Remain:
@@ -204,7 +202,7 @@ def _artefact(kind: Kind, place: Place, why: str) -> Remain:
     names += [f".{name}.stamp" for name in names]  # hidden, beside files whose time was changed
     paths = [place.main.with_name(name) for name in names] + [provenance.sidecar_of(place.main)]
     files = tuple((path, stamp_of(path)) for path in paths if path.is_file())
-    return Remain(kind, place.main, files, why, place.main)
+    return Remain(kind, place.main, files, why, (place.main,))
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -227,8 +225,7 @@ def _inputs(record: Plain) -> list[tuple[str, str]]:
     which `report --also` names, begin with that tree's folder.
     """
     every = record.get("key", {}).get("inputs", {})
-    own = {stage.folder or stage.name for stage in TABLE.values()}
-    return [(name, digest) for name, digest in every.items() if Path(name).parts[0] in own]
+    return [(name, digest) for name, digest in every.items() if Path(name).parts[0] in TABLE]
 
 
 def _is_other(path: Path, digest: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
@@ -20,10 +21,11 @@ def remove(remain: Remain, root: Path) -> str:
         Why they stay, where they do: somebody writes them, or wrote them since they were looked
         at. Empty where they are gone.
     """
-    if remain.lock is None or not remain.lock.parent.is_dir():  # nobody can be writing there
-        return _removed(remain, root)
     try:
-        with writing(remain.lock, wait=False, tell=lambda line: None):
+        with ExitStack() as held:
+            for lock in remain.locks:
+                if lock.parent.is_dir():  # else nobody can be writing there
+                    held.enter_context(writing(lock, wait=False, tell=lambda line: None))
             return _removed(remain, root)
     except TaamctlError as error:
         return error.message

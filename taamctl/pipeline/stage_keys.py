@@ -21,11 +21,17 @@ from taamctl.runtime import provenance
 from taamctl.runtime.artefact_key import NOTHING, source_key
 from taamctl.runtime.job import Context, Job
 from taamctl.runtime.raw_files import raw_files
-from taamctl.runtime.stage_table import STAGES, TABLE
+from taamctl.runtime.stage_table import TABLE
 from taamctl.store import atomic_files
 
 FILE = ".keys.json"  # hidden: it is no artefact
-FLUSHING = ("split", "precompute", "train", "infer")  # subnormal numbers count as zero in them
+FLUSHING = (
+    "split",
+    "precompute",
+    "train",
+    "infer",
+    "lens",
+)  # subnormal numbers count as zero in them
 DIGITS = 16  # of a digest: a person compares it
 
 
@@ -41,8 +47,8 @@ def keys(context: Context) -> dict[str, Plain]:
     run = context.params.section(RunParams)
     names = {"datasets": run.datasets, "methods": run.methods}
     found: dict[str, Plain] = {}
-    for stage in STAGES:
-        kind = TABLE[stage].plugin
+    for stage, row in TABLE.items():
+        kind = row.plugin
         if kind:
             found[stage] = {name: _summary(context, stage, name) for name in names[kind]}
         else:

@@ -11,6 +11,7 @@ from typing import Literal
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.params.run_params import RunParams
+from taamctl.pipeline import own_graphs
 from taamctl.pipeline.walk import runs
 from taamctl.runtime import provenance, stage_jobs
 from taamctl.runtime.artefact_key import Key, altered, is_key, key_of, reasons
@@ -66,10 +67,13 @@ def jobs(context: Context) -> Iterator[tuple[str, str, str, int | None, Job]]:
         source = data_set(name)
         yield "split", name, "", None, stage_jobs.split(context, source)
         yield "precompute", name, "", None, stage_jobs.precompute(context, source)
+    looked_at = own_graphs.looked_at(context)
     for which in runs(context):
         yield "train", *which, train.plan(context, *which)[1]
         yield "infer", *which, stage_jobs.infer(context, Which(*which))
         yield "eval", *which, stage_jobs.evaluation(context, Which(*which))
+        if which[0] in looked_at:
+            yield "lens", *which, stage_jobs.lens(context, Which(*which))
 
 
 def _report(context: Context, waits: dict[str, str]) -> Line:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,12 +79,13 @@ def to_eval(context: Context, client: Client | None = None) -> None:
     train.check(context)
     split(context)
     facts: Mapping[Run, dict[str, object]] = {}
-    if client is None:
-        one_stage(context, "precompute")
-    else:
-        facts = _on_cluster(context, client)
-    for which in each_run(context):
-        one_run(context, which, facts.get(which))
+    with ExitStack() as held:
+        if client is None:
+            one_stage(context, "precompute")
+        else:
+            facts = _on_cluster(context, client, held)
+        for which in each_run(context):
+            one_run(context, which, facts.get(which))
 
 
 def one_run(
@@ -106,19 +108,23 @@ def one_run(
 
 def whole(context: Context, client: Client | None = None) -> Path:
     """Run every stage, of graphs of one's own the lens too, and return the report's path."""
-    from taamctl.pipeline import lens_run
+    from taamctl.pipeline import own_graphs
     from taamctl.stages import report
 
     to_eval(context, client)
-    lens_run.of_own_graphs(context)
+    own_graphs.look(context)
     outcome: Outcome = report.run(context)
     return outcome.path
 
 
-def _on_cluster(context: Context, client: Client) -> Mapping[Run, dict[str, object]]:
-    """Propagate and learn on a cluster, and return what is to be recorded of the learning."""
+def _on_cluster(
+    context: Context, client: Client, held: ExitStack
+) -> Mapping[Run, dict[str, object]]:
+    """Propagate and learn on a cluster, and return what is to be recorded of the learning; `held`
+    gets the locks of the tasks.
+    """
     from taamctl.cluster import propagate_tasks, train_tasks
 
     for dataset in context.params.section(RunParams).datasets:
         propagate_tasks.run(client, context, dataset)
-    return train_tasks.learn(client, context, runs(context))
+    return train_tasks.learn(client, context, runs(context), held)

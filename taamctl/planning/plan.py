@@ -146,6 +146,12 @@ def make(
     )
 
 
+LENS_RULE = (
+    "the look at the mixed graph of all tasks (lens), which a run takes at a graph of your own, is "
+    "not in the price; it reads the raw features and the edges that are stored"
+)
+
+
 def _graph(
     context: Context, graph: counts.Graph, rates: Rates, machine: Machine, rehearsed: bool
 ) -> GraphPlan:
@@ -166,6 +172,7 @@ def _graph(
             f"the range ({counts.MEASURED})"
         )
         notes = (*notes, share)
+    notes = (*notes, *_unpriced(graph.name, work))
     measured: Measured = {}
     if rehearsed:
         measured = rehearse(context, middle, device_of(context))
@@ -188,7 +195,7 @@ def _graph(
         "assumptions": list(notes),
         "stages": table,
         "total": total,
-        "findings": [*found, *_unread(context, middle, work)],
+        "findings": [*found, *_unread(context, graph.name, middle, work)],
     }
 
 
@@ -260,8 +267,22 @@ def _scaled(price: Pricing, by: float) -> Pricing:
     return scaled
 
 
-def _unread(context: Context, c: Counts, work: Workload) -> list[Finding]:
-    """Return what is stored for methods that the plan does not have."""
+def _unpriced(dataset: str, work: Workload) -> tuple[str, ...]:
+    """Return what a run does beside the stages of the table."""
+    looks = _is_own(dataset) and work.store_x and work.store_edges
+    return (LENS_RULE,) * looks
+
+
+def _is_own(dataset: str) -> bool:
+    return dataset in registry.imported("taamctl.datasets")
+
+
+def _unread(context: Context, dataset: str, c: Counts, work: Workload) -> list[Finding]:
+    """Return what is stored for methods that the plan does not have; the lens of a graph of one's
+    own reads all.
+    """
+    if _is_own(dataset):
+        return []
     methods = context.params.section(RunParams).methods
     facts = [method_class(name).facts for name in methods]
     needed = {need for f in facts for need in (*f.needs, *f.query_needs)}

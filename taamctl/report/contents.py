@@ -17,6 +17,7 @@ from taamctl.report import (
     leading,
     lens_figure,
     lens_table,
+    loss_figure,
     mixed_rows,
     page,
     paper_tables,
@@ -40,6 +41,7 @@ class Sources:
 
     Attributes:
         evaluations, lenses, verdicts: the files that it reads.
+        losses: of runs that were trained by epochs; none without pictures.
         left_out: what is to be said of lens files that are not of the present models.
         seconds: of the training behind every evaluation; empty without pictures. The figure of
             times depends on them: a training that was done again, to the same bytes, takes others.
@@ -54,6 +56,7 @@ class Sources:
     seconds: Sequence[float | None]
     pictures: bool
     made: Sequence[Made] = ()
+    losses: Sequence[Path] = ()
 
     @property
     def datasets(self) -> list[str]:
@@ -65,6 +68,11 @@ class Sources:
         """Those that have a lens."""
         return sorted({collect.run_id(path).dataset for path in self.lenses})
 
+    @property
+    def loss_datasets(self) -> list[str]:
+        """Those that a method was trained on by epochs."""
+        return sorted({collect.run_id(path).dataset for path in self.losses})
+
     def names(self) -> list[str]:
         """Return the files that a report writes, the main one first."""
         found = ["report.json", "report.md", "report.csv", "report.html", *PAPER]
@@ -75,6 +83,8 @@ class Sources:
                 found += figure_data.files(dataset)
             for dataset in self.lens_datasets:
                 found += lens_figure.names(dataset)
+            for dataset in self.loss_datasets:
+                found += loss_figure.names(dataset)
         return found
 
 
@@ -83,7 +93,8 @@ def sources(evaluations: Sequence[Path], verdicts: Sequence[Path], *, pictures: 
     lenses, left_out = lens_table.files(evaluations)
     seconds = [collect.training_seconds(path) for path in evaluations] if pictures else []
     made = [collect.made(path, provenance.sha256(path)) for path in evaluations]
-    return Sources(evaluations, lenses, left_out, verdicts, seconds, pictures, made)
+    losses = loss_figure.files(evaluations) if pictures else []
+    return Sources(evaluations, lenses, left_out, verdicts, seconds, pictures, made, losses)
 
 
 def write(folder: Path, found: Sources, decimals: int) -> None:
@@ -152,11 +163,16 @@ def _drawn(
     timed = zip(found.made, found.seconds, strict=True)
     seconds = {made["sha256"]: spent for made, spent in timed if spent is not None}
     drawn = figures.draw_all(rows, runs, seconds, leading.of(units))
-    return drawn + [lens_figure.draw(dataset, units) for dataset in found.lens_datasets]
+    drawn += [lens_figure.draw(dataset, units) for dataset in found.lens_datasets]
+    curves = loss_figure.read(found.losses, found.evaluations)
+    for dataset in found.loss_datasets:
+        mine = [row for row in rows if row.dataset == dataset]
+        drawn.append(loss_figure.draw(mine, curves))
+    return drawn
 
 
 def _remove_stale(folder: Path, names: Sequence[str]) -> None:
-    for kind in (*figure_data.KINDS, lens_figure.KIND):
+    for kind in (*figure_data.KINDS, lens_figure.KIND, loss_figure.KIND):
         for path in folder.glob(f"{kind}[-.]*"):
             if path.name not in names:
                 path.unlink()

@@ -86,7 +86,7 @@ def labels(rows: Sequence[SeedsRow]) -> list[str]:
     """Return one name per row: title and profile, and what else tells rows of that name apart
     (scope, routing, a number); `*` at the end where AA is not defined.
     """
-    out = [row.title + (f" ({row.profile})" if row.profile else "") for row in rows]
+    out = [row.label for row in rows]
     if len({row.scope for row in rows}) > 1:
         out = [f"{label}, {row.scope}" for label, row in zip(out, rows, strict=True)]
     out = _told_apart(out, [row.method for row in rows])

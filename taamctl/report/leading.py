@@ -5,9 +5,10 @@ decision for every node. Pure functions on the rows of the lens.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from taamctl.evaluation.record import Number
+from taamctl.report import setting_names
 from taamctl.report.lens_table import OWN, LensRow
 
 UNROUTED = {"none": "no task ID", "given": "tasks given"}
@@ -21,6 +22,8 @@ class Leading:
         by: how it gets task IDs, in words. low, high: 95 % interval that the nodes leave open.
         settings: digest of all parameters. sha256: of the lens files, in the order of `seeds`.
         told: the true tasks are given to it, so that it is no competitor.
+        changes: how its parameters differ from the packaged ones. apart: those of them that tell it
+            apart from others of its name.
     """
 
     dataset: str
@@ -38,16 +41,18 @@ class Leading:
     class_recall: list[Number] = field(default_factory=list)
     confused: list[list[int]] = field(default_factory=list)
     sha256: list[str]
+    changes: list[str] = field(default_factory=list)
+    apart: str = ""
 
     @property
     def name(self) -> str:
-        """The method, with its reading where it has several."""
-        return f"{self.method} ({self.profile})" if self.profile else self.method
+        """The method, with its reading and the settings that tell it apart."""
+        return setting_names.named(self.method, self.profile, self.apart)
 
     @property
     def label(self) -> str:
-        """The method as figures name it."""
-        return f"{self.title} ({self.profile})" if self.profile else self.title
+        """The same, as figures and papers name it."""
+        return setting_names.named(self.title, self.profile, self.apart)
 
 
 def of(units: Sequence[LensRow]) -> list[Leading]:
@@ -60,6 +65,9 @@ def of(units: Sequence[LensRow]) -> list[Leading]:
         if (row.protocol, row.unit) == ("mixed", "node") and row.aa is not None:
             groups.setdefault((row.dataset, row.method, row.profile, row.settings), []).append(row)
     found = [made for rows in groups.values() if (made := _chosen(rows)) is not None]
+    ran = [setting_names.Ran(each.name, each.dataset, each.changes) for each in found]
+    pairs = zip(found, setting_names.apart(ran), strict=True)
+    found = [replace(each, apart=apart) for each, apart in pairs]
     return sorted(found, key=lambda each: (each.dataset, each.told, -each.aa))
 
 
@@ -86,6 +94,7 @@ def _chosen(rows: Sequence[LensRow]) -> Leading | None:
         class_recall=best.class_recall,
         confused=best.confused,
         sha256=best.sha256,
+        changes=best.changes,
     )
 
 

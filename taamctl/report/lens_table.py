@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.json_kinds import LENS
 from taamctl.evaluation.record import Number
 from taamctl.params.recorded_params import settings_in_full
+from taamctl.report import setting_names
 from taamctl.report.collect import run_id
 from taamctl.report.over_runs import added, mean_std, means
 from taamctl.report.report_rows import without_seed
@@ -25,7 +26,6 @@ from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
 
-NAME = "lens.json"
 BEHIND = ("split", "precompute", "train")  # the stages that a lens file is made from
 UNROUTED = ("none", "given")
 OWN = "run: "  # before the routing that the run itself used
@@ -84,6 +84,7 @@ class LensRow(Setting):
         class_recall: [C]; empty where not measured.
         confused: true class, answered class, nodes over all seeds, most first.
         sha256: of the lens files, in the order of `seeds`.
+        changes: how the parameters differ from the packaged ones.
     """
 
     seeds: list[int]
@@ -98,9 +99,10 @@ class LensRow(Setting):
     class_recall: list[Number] = field(default_factory=list)
     confused: list[list[int]] = field(default_factory=list)
     sha256: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
 
 
-NOT_IN_CSV = ("seeds", "class_recall", "confused", "sha256")
+NOT_IN_CSV = ("seeds", "class_recall", "confused", "sha256", "changes")
 
 
 @dataclass(frozen=True)
@@ -146,15 +148,15 @@ def files(evaluations: Sequence[Path]) -> tuple[list[Path], list[str]]:
     to be said.
 
     Args:
-        evaluations: the eval.json files; a lens file lies beside one.
+        evaluations: the eval.json files.
     """
     shown, left_out = [], []
     for evaluation in evaluations:
-        path = evaluation.with_name(NAME)
-        if not path.is_file():
-            continue
         run = run_id(evaluation)
         layout = Layout(evaluation.parents[4])
+        path = layout.file("lens", *run)
+        if not path.is_file():
+            continue
         if _is_present(path, layout, run):
             shown.append(path)
             continue
@@ -217,11 +219,13 @@ def rows(paths: Sequence[Path]) -> list[LensRow]:
         TaamctlError: a file that cannot be read.
     """
     groups: dict[tuple[str, Setting], list[_Member]] = {}
+    changed: dict[str, list[str]] = {}
     for path in paths:
         made = _read(path)
         sha256 = provenance.sha256(path)
         full = settings_in_full(made.settings, made.method)
         settings = json.dumps(without_seed(full), sort_keys=True)
+        changed[settings] = setting_names.changes(full, made.dataset, made.method)
         digest = hashlib.sha256(settings.encode()).hexdigest()[:8]
         for cell in made.cells:
             setting = Setting(
@@ -241,7 +245,10 @@ def rows(paths: Sequence[Path]) -> list[LensRow]:
                 settings=digest,
             )
             groups.setdefault((settings, setting), []).append((made.seed, cell, sha256))
-    return [_merged(setting, members) for (_, setting), members in groups.items()]
+    return [
+        replace(_merged(setting, members), changes=changed[settings])
+        for (settings, setting), members in groups.items()
+    ]
 
 
 def _read(path: Path) -> _File:

@@ -77,9 +77,7 @@ def _grouped(rows: Sequence[SeedsRow]) -> PaperTable:
         compared = row.task_id_kind != "given" and row.aa_defined
         aa, std = row.spread("aa")
         af, af_std = row.spread("af")
-        who = _unique(
-            row.title + f" ({row.profile})" * bool(row.profile), row.dataset, values, "AA"
-        )
+        who = _unique(row.label, row.dataset, values, "AA")
         values[who, row.dataset, "AA"] = Value(aa, std, row.aa_low, row.aa_high, compared)
         values[who, row.dataset, "AF"] = Value(af, af_std, compared=compared)
     scope = SCOPES[rows[0].scope]
@@ -108,7 +106,9 @@ def _mixed(leading: Sequence[Leading]) -> PaperTable:
 
 
 def _unique(name: str, dataset: str, values: Values, metric: str) -> str:
-    """Return a name that the data set has not yet: rows of other settings are numbered."""
+    """Return a name that the data set has not yet: rows are numbered that differ in nothing that
+    can be set, such as the device.
+    """
     found, count = name, 1
     while (found, dataset, metric) in values:
         count += 1

@@ -9,10 +9,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 
-from taamctl.core.plain_values import canonical
 from taamctl.core.types import SCOPES
-from taamctl.params.params_file import PACKAGED, read
-from taamctl.report import caveats, claims, findings, same_scope
+from taamctl.report import caveats, claims, findings, same_scope, setting_names
 from taamctl.report.leading import Leading
 from taamctl.report.report_rows import RunRow, SeedsRow
 from taamctl.report.report_tables import csv_text, markdown_rows, percent
@@ -35,7 +33,7 @@ SCOPE_COLUMNS = ("dataset", "method", *SCOPES)
 MIXED_COLUMNS = ("dataset", "method", "AA % mixed", "task-ID by", "seeds")
 # not in the CSV, or in its last columns
 APART = {
-    *("matrix", "parameters", "flags", "sha256"),
+    *("matrix", "parameters", "flags", "sha256", "apart"),
     *("seeds", "settings", "doubts", "instead", "one_class_tasks", "thin_classes"),
 }
 
@@ -234,39 +232,8 @@ def command(row: SeedsRow, *others: SeedsRow) -> str:
 
 
 def changes(row: SeedsRow) -> list[str]:
-    """Return what distinguishes a row's parameters from the packaged ones, as `--set` takes it.
-
-    Left out are values that a stage resolves itself: the device, and the feature normalisation of
-    the data set.
-    """
-    packaged = canonical(read(PACKAGED))
-    settings = row.settings
-    usual = {
-        "split": packaged["split"],
-        "infer": packaged["infer"],
-        "precompute": packaged["precompute"],
-        "train": packaged["train"],
-        "lens": packaged["lens"],
-        f"datasets.{row.dataset}": packaged["datasets"].get(row.dataset, {}),
-        f"methods.{row.method}": packaged["methods"].get(row.method, {}),
-    }
-    infer = dict(settings.get("infer") or {})
-    linear = infer.pop("linear", None)  # what the infer stage reads of the lens section
-    made = (
-        settings.get("split"),
-        infer,
-        settings.get("precompute"),
-        settings["train"].get("train"),
-        linear,
-        settings.get("dataset"),
-        settings["train"].get("method"),
-    )
-    return [
-        f"{section}.{key}={json.dumps(value).replace(chr(34), '')}"
-        for (section, known), values in zip(usual.items(), made, strict=True)
-        for key, value in (values or {}).items()
-        if value != known.get(key) and key not in ("device", "feature_norm")
-    ]
+    """Return what distinguishes a row's parameters from the packaged ones, as `--set` takes it."""
+    return setting_names.changes(row.settings, row.dataset, row.method)
 
 
 def comma_separated(rows: Sequence[SeedsRow]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from taamctl.evaluation import routing
 from taamctl.evaluation.node_sampling import ThinClass
 from taamctl.evaluation.record import Cost, Evaluation, Number, numbers, read
 from taamctl.params.recorded_params import settings_in_full
+from taamctl.report import setting_names
 from taamctl.report.over_runs import mean_std
 from taamctl.runtime import provenance
 from taamctl.store import atomic_files
@@ -35,6 +36,7 @@ class Condition:
         scope: the logit scope that its numbers are in. own_scope: that of the method.
         task_id: profile and metric of the inference, or the kind where none is inferred.
         settings: all parameters behind a run but its seed.
+        apart: the settings that tell it apart from other rows of its method.
     """
 
     dataset: str
@@ -51,11 +53,17 @@ class Condition:
     task_id_kind: str
     settings: dict[str, Any]
     own_scope: str = ""
+    apart: str = ""
 
     @property
     def name(self) -> str:
-        """The method, with its reading where it has several."""
-        return f"{self.method} ({self.profile})" if self.profile else self.method
+        """The method, with its reading and the settings that tell it apart."""
+        return setting_names.named(self.method, self.profile, self.apart)
+
+    @property
+    def label(self) -> str:
+        """The same, as figures and papers name it."""
+        return setting_names.named(self.title, self.profile, self.apart)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,7 +275,17 @@ def over_seeds(rows: Iterable[RunRow]) -> list[SeedsRow]:
                 "with the same settings",
                 "report them apart, without --also",
             )
-    return [_merged([seeds[s] for s in sorted(seeds)]) for seeds in groups.values()]
+    found = [_merged([seeds[s] for s in sorted(seeds)]) for seeds in groups.values()]
+    ran = [
+        setting_names.Ran(
+            row.name,
+            row.dataset,
+            setting_names.changes(row.settings, row.dataset, row.method),
+        )
+        for row in found
+    ]
+    pairs = zip(found, setting_names.apart(ran), strict=True)
+    return [replace(row, apart=apart) for row, apart in pairs]
 
 
 def _means(members: Sequence[RunRow]) -> dict[str, Any]:

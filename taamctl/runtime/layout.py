@@ -35,9 +35,8 @@ class Layout:
         """Return the folder of a stage's artefacts."""
         if self.base is not None and stage in self.borrowed:
             return self.base.folder(stage, dataset, method, seed)
-        row = TABLE[stage]
-        found = self.root / (row.folder or stage) / dataset
-        if row.each == "run":
+        found = self.root / stage / dataset
+        if TABLE[stage].each == "run":
             found = found / method / f"seed-{seed}"
         return found
 
@@ -55,6 +54,12 @@ class Layout:
         runs a stage.
         """
         return self.root / CHECKPOINTS / dataset / method / f"seed-{seed}"
+
+    def tasks(self, dataset: str, method: str, seed: int) -> Path:
+        """Return what stands for the finished tasks of a run on a cluster; its lock says that they
+        are in use until they are put together.
+        """
+        return self.folder("train", dataset, method, seed) / "tasks"
 
     def command(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> str:
         """Return the command line that makes an artefact."""

@@ -23,7 +23,7 @@ class Stage:
             names.
         plugin: the kind of plug-in whose code it runs: `datasets`, `methods` or empty.
         module: where its code begins.
-        folder: the folder of its files below the outputs; empty: its name.
+        own_only: a run makes it of graphs of one's own alone; of others its folder stays empty.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Stage:
     sections: tuple[str, ...]
     plugin: str
     module: str
-    folder: str = ""
+    own_only: bool = False
 
 
 _TABLE = (
@@ -76,22 +76,13 @@ _TABLE = (
     Stage(
         name="eval",
         each="run",
-        files=("eval.json", "metrics.json", "curve.csv", "task_id.csv"),
-        reads=("split", "infer"),
+        files=("eval.json", "metrics.json", "curve.csv", "task_id.csv", "loss.csv"),
+        reads=("split", "infer", "train"),
         sections=("eval",),
         plugin="",
         module="taamctl.stages.eval",
     ),
     Stage(
-        name="report",
-        each="whole",
-        files=(),
-        reads=("eval",),
-        sections=("report", "run"),
-        plugin="",
-        module="taamctl.stages.report",
-    ),
-    Stage(  # no stage of the DAG: `taamctl eval --lens` looks at trained methods once more
         name="lens",
         each="run",
         files=("lens.json",),
@@ -99,9 +90,19 @@ _TABLE = (
         sections=("lens", "infer"),
         plugin="methods",
         module="taamctl.pipeline.lens_run",
-        folder="eval",
+        own_only=True,
+    ),
+    Stage(
+        name="report",
+        each="whole",
+        files=(),
+        reads=("eval", "lens"),
+        sections=("report", "run"),
+        plugin="",
+        module="taamctl.stages.report",
     ),
 )
 TABLE = {stage.name: stage for stage in _TABLE}
-STAGES = tuple(name for name in TABLE if name != "lens")  # those of the DAG, in order
+# Those that every run goes through, in order.
+STAGES = tuple(name for name, stage in TABLE.items() if not stage.own_only)
 PER_RUN = tuple(name for name in STAGES if TABLE[name].each == "run")

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from taamctl.cli.app import app
 from taamctl.core.errors import TaamctlError
+from taamctl.runtime.layout import Layout
 from taamctl.store import leftovers, processes
 from taamctl.store.lock import writing
 
@@ -143,6 +144,22 @@ def test_finished_tasks_of_a_stopped_training_go_only_when_asked_for(here: Path)
     assert shown("--yes") == []
     (row,) = shown("--unfinished")
     assert (row["kind"], row["bytes"]) == ("unfinished", 5)
+    shown("--unfinished", "--yes")
+    assert not folder.exists()
+
+
+def test_finished_tasks_of_a_run_at_work_stay(here: Path) -> None:
+    folder = here / "outputs/.checkpoints/synthetic/finetune/seed-2"
+    folder.mkdir(parents=True)
+    (folder / "task-000.h5").write_bytes(b"z" * 5)
+    run = ("synthetic", "finetune", 2)
+    layout = Layout(Path("outputs"))
+    for at_work in (layout.file("train", *run), layout.tasks(*run)):  # here, and on a cluster
+        with writing(at_work, wait=True, tell=lambda line: None):
+            done = clean("--unfinished", "--yes", *SHORT)
+        assert done.exit_code == 0
+        assert "is being written by" in done.stderr
+        assert (folder / "task-000.h5").is_file()
     shown("--unfinished", "--yes")
     assert not folder.exists()
 

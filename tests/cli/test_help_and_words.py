@@ -195,6 +195,19 @@ def test_the_script_of_completion_is_one_that_the_shell_takes(
         assert subprocess.run([program, "-n", str(script)], check=False).returncode == 0
 
 
+def test_fish_itself_completes_with_the_script(support: ModuleType, tmp_path: Path) -> None:
+    program = shutil.which("fish")
+    if program is None:
+        pytest.skip("no fish here")
+    asked = support.environment(_TAAMCTL_COMPLETE="source_fish")
+    call = {"capture_output": True, "text": True, "check": False, "cwd": tmp_path}
+    script = subprocess.run(["taamctl"], env=asked, **call).stdout
+    here = support.environment(HOME=str(tmp_path))
+    line = f"{script}\ncomplete -C 'taamctl run --dataset cite'"
+    done = subprocess.run([program, "-c", line], env=here, **call)
+    assert done.stdout.split() == ["citeseer"], done.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [

@@ -148,7 +148,7 @@ def test_a_broken_lens_file_is_named(
     looked: tuple[Path, list[dict[str, Any]]], support: ModuleType
 ) -> None:
     folder, _ = looked
-    path = folder / "outputs/eval/synthetic/oracle/seed-1/lens.json"
+    path = folder / "outputs/lens/synthetic/oracle/seed-1/lens.json"
     sidecar = path.with_name("lens.json.provenance.json")
     kept, record = path.read_text(), sidecar.read_text()
     path.write_text("{}")

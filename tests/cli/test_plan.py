@@ -6,7 +6,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
+
+from taamctl.core.types import NodeGraph
+from taamctl.datasets import _imported
+from taamctl.graph.canonical import adjacency_from_edges
 
 COUNTS = ("--nodes", "111059956", "--edges", "1615685872", "--features", "128", "--classes", "172")
 STAGES = ["split", "precompute", "train", "infer", "eval", "report"]
@@ -53,6 +58,23 @@ def test_packaged_rates_give_the_same_plan_again_and_parameters_change_it(
     less = _plan(tmp_path, support, *arguments, "--set", "train.epochs=100")["graphs"][0]
     assert less["stages"][2]["seconds"] < one["stages"][2]["seconds"]
     assert [s["rough"] for s in one["stages"] if s["stage"] == "train"] == [False, True]
+
+
+def test_of_an_own_graph_it_says_that_the_lens_is_not_in_the_price(
+    support: ModuleType, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    adjacency, _ = adjacency_from_edges(*rng.integers(0, 48, (2, 200)), 48, "shop")
+    features = rng.normal(size=(48, 4)).astype(np.float32)
+    labels = np.repeat(np.arange(4), 12)
+    own = NodeGraph("shop", adjacency, features, labels, tuple("abcd"))
+    _imported.write(tmp_path / "data" / "shop.h5", own, {})
+    arguments = ("--dataset", "shop", "--dataset", "synthetic", "--method", "taam")
+    shop, other = _plan(tmp_path, support, *arguments)["graphs"]
+    assert any("mixed graph" in line for line in shop["assumptions"])
+    assert not any("mixed graph" in line for line in other["assumptions"])
+    lean = _plan(tmp_path, support, *arguments, "--set", "precompute.store_x=false")["graphs"][0]
+    assert not any("mixed graph" in line for line in lean["assumptions"])
 
 
 def test_a_split_that_is_there_makes_the_counts_exact(support: ModuleType, tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_the_mixed_aa_takes_the_place_of_one_without_a_meaning(
     assert support.taamctl(tmp_path, "eval", "--lens", *run[1:]).code == 0
     report = support.taamctl(tmp_path, "report", *run[1:])
     lens = json.loads(
-        (tmp_path / "outputs/eval/own/linear_probe/seed-1/lens.json").read_text(encoding="utf-8")
+        (tmp_path / "outputs/lens/own/linear_probe/seed-1/lens.json").read_text(encoding="utf-8")
     )
     mixed = next(
         cell
@@ -297,7 +297,7 @@ TRAIN = "train/synthetic/taam/seed-1/train.h5"
 @pytest.mark.parametrize(
     ("lost", "shown"),
     [
-        (["eval/synthetic/taam/seed-1/lens.json.provenance.json"], False),
+        (["lens/synthetic/taam/seed-1/lens.json.provenance.json"], False),
         ([INFER], True),  # the model itself is there
         ([TRAIN], True),  # the record of what predicted stands in for it
         ([TRAIN, INFER], False),

@@ -53,6 +53,7 @@ RUN = "synthetic/finetune/seed-1"
         f"infer/{RUN}/infer.h5",
         f"eval/{RUN}/eval.json",
         f"eval/{RUN}/curve.csv",
+        f"eval/{RUN}/loss.csv",
         "report/report.md",
     ],
 )

@@ -19,9 +19,9 @@ METHODS = ("finetune", "taam")
 PER_DATASET = {"split@synthetic", "precompute@synthetic"}
 PER_RUN = {
     stage: {f"{stage}@synthetic-{method}-1" for method in METHODS}
-    for stage in ("train", "infer", "eval")
+    for stage in ("train", "infer", "eval", "lens")
 }
-FROM_INFER = PER_RUN["infer"] | PER_RUN["eval"] | {"report"}
+FROM_INFER = PER_RUN["infer"] | PER_RUN["eval"] | PER_RUN["lens"] | {"report"}
 EVERYTHING = PER_DATASET | PER_RUN["train"] | FROM_INFER
 SMALL = (
     ("datasets: [debian]", "datasets: [synthetic]"),
@@ -183,7 +183,7 @@ def test_the_learning_rate_reruns_from_train_on(project: Project) -> None:
 
 def test_a_parameter_of_one_method_reruns_that_method_alone(project: Project) -> None:
     assert project.steps["methods.taam.rank"] == {
-        f"{stage}@synthetic-taam-1" for stage in ("train", "infer", "eval")
+        f"{stage}@synthetic-taam-1" for stage in PER_RUN
     } | {"report"}
     assert not any("finetune" in path for path in project.changed("train.lr", "methods.taam.rank"))
 
@@ -213,7 +213,7 @@ def test_a_stage_run_by_dvc_is_reused_by_the_command_line(
     done = support.taamctl(project.root, "run", env=project.environment)
     assert done.code == 0, done.err
     assert ": wrote " not in done.err
-    assert done.err.count(": reused ") == len(EVERYTHING)
+    assert done.err.count(": reused ") == len(EVERYTHING - PER_RUN["lens"])  # no graph of one's own
 
 
 def test_the_command_line_can_write_over_what_dvc_has_cached(

@@ -23,6 +23,7 @@ from taamctl.graph.canonical import adjacency_from_edges
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 METHODS = ("taam", "finetune", "linear_probe")
+PER_METHOD = 4  # train, infer, eval, and as the graph is an own one, lens
 Stale = set[tuple[str, str]]  # (stage, method or empty)
 
 
@@ -112,13 +113,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory, support: ModuleType) -> Fol
     _imported.write(root / "data" / "shop.h5", graph(0), {})
     made = Folder(root, site, environment)
     methods = [word for name in METHODS for word in ("--method", name)]
-    # Without raw features a run looks at no mixed graph: these tests are about the stages that DVC
-    # knows. What a run makes beside them has a test of its own at the end.
-    without_lens = "precompute.store_x=false"
-    settings = ("train.epochs=2", "train.threads=1", "report.pictures=false", without_lens)
+    settings = ("train.epochs=2", "train.threads=1", "report.pictures=false")
     sets = [word for setting in settings for word in ("--set", setting)]
     made.run("taamctl", "init", "--dataset", "shop", *methods, "--seed", "1", *sets)
-    assert made.run("taamctl", "run").count(": wrote ") == 2 + 3 * len(METHODS) + 1
+    assert made.run("taamctl", "run").count(": wrote ") == 2 + PER_METHOD * len(METHODS) + 1
     return made
 
 
@@ -127,14 +125,15 @@ def test_dvc_takes_what_the_command_line_has_made(folder: Folder) -> None:
     before = {p: p.read_bytes() for p in files if not p.name.startswith(".")}
     told = folder.run("dvc", "repro")
     assert ": wrote " not in told
-    assert told.count(": reused ") == 2 + 3 * len(METHODS) + 1
+    assert told.count(": reused ") == 2 + PER_METHOD * len(METHODS) + 1
     assert {path: path.read_bytes() for path in before} == before
     assert folder.stale() == folder.stale_by_dvc() == set()
 
 
-LOOP = {(stage, method) for stage in ("train", "infer") for method in ("taam", "finetune")}
-TAAM = {(stage, "taam") for stage in ("train", "infer")}
-INFER = {("infer", method) for method in ("taam", "finetune", "linear_probe")}
+LEARNT = ("train", "infer", "lens")  # the stages that a method's own code is part of
+LOOP = {(stage, method) for stage in LEARNT for method in ("taam", "finetune")}
+TAAM = {(stage, "taam") for stage in LEARNT}
+INFER = {(stage, method) for stage in ("infer", "lens") for method in METHODS}
 # file below taamctl/, what is there, what comes in its place, what that reruns
 CODE: dict[str, tuple[str, str, str, Stale]] = {
     "a docstring": (
@@ -226,7 +225,7 @@ def test_a_library_counts_for_who_uses_it(folder: Folder) -> None:
     (other / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: scikit-learn\nVersion: 99.0\n", encoding="utf-8"
     )
-    probe = {("train", "linear_probe"), ("infer", "linear_probe")}
+    probe = {(stage, "linear_probe") for stage in LEARNT}
     try:
         assert folder.stale() == folder.stale_by_dvc() == probe
         told = folder.run("taamctl", "status")
@@ -242,8 +241,8 @@ def test_what_is_said_to_rerun_is_what_reruns(folder: Folder, verb: str) -> None
     with folder.edited(file, change[1], change[2]):
         told = folder.run(*verb.split())
         wrote = set(re.findall(r"^(\w+ \S+): wrote ", told, re.MULTILINE))
-    train, infer, evaluate = (f"{stage} shop/taam/seed-1" for stage in ("train", "infer", "eval"))
-    assert {train, infer} <= wrote <= {train, infer, evaluate, "report shop"}
+    own = {f"{stage} shop/taam/seed-1" for stage in LEARNT}
+    assert own <= wrote <= own | {"eval shop/taam/seed-1", "report shop"}
     folder.run(*verb.split())
     assert folder.stale() == set()
 
@@ -259,7 +258,7 @@ def test_another_machine_reuses_what_it_pulls(folder: Folder) -> None:
     assert set(json.loads(folder.run("dvc", "status", "--json"))) == {"keys"}  # it is run always
     told = folder.run("taamctl", "run")
     assert ": wrote " not in told
-    assert told.count(": reused ") == 2 + 3 * len(METHODS) + 1
+    assert told.count(": reused ") == 2 + PER_METHOD * len(METHODS) + 1
 
 
 def test_a_copied_folder_is_as_good(folder: Folder, tmp_path: Path) -> None:
@@ -268,17 +267,27 @@ def test_a_copied_folder_is_as_good(folder: Folder, tmp_path: Path) -> None:
     assert ": wrote " not in told
 
 
-def test_a_run_looks_at_the_mixed_graph_beside_the_stages(folder: Folder, tmp_path: Path) -> None:
-    """The lens is no stage of DVC's: `taamctl run` alone makes it, and the report that holds it."""
-    stages = {"split shop", "precompute shop"}
-    stages |= {f"{stage} shop/taam/seed-1" for stage in ("train", "infer", "eval")}
-    beside = {"lens shop/taam/seed-1", "report shop"}
-    line = ("run", "--method", "taam", "--set", "precompute.store_x=true")
-    said = [folder.run("taamctl", *line, "--outputs", str(tmp_path)) for _ in range(2)]
-    wrote, kept = (set(re.findall(r"^(\w+ \S+): wrote ", told, re.MULTILINE)) for told in said)
-    assert wrote == stages | beside
-    assert not kept
-    (tmp_path / "eval" / "shop" / "taam" / "seed-1" / "lens.json").unlink()
-    again = folder.run("taamctl", *line, "--outputs", str(tmp_path))
-    assert set(re.findall(r"^(\w+ \S+): wrote ", again, re.MULTILINE)) <= beside
-    assert "lens shop/taam/seed-1: wrote " in again
+def test_a_lens_that_is_gone_is_missed_and_made_again_by_both(folder: Folder) -> None:
+    lens = folder.root / "outputs" / "lens" / "shop" / "taam" / "seed-1" / "lens.json"
+    page = folder.root / "outputs" / "report" / "report.json"
+    whole = page.read_bytes()
+    for verb in ("taamctl run", "dvc repro"):
+        before = lens.read_bytes()
+        lens.unlink()
+        lines = json.loads(folder.run("taamctl", "status", "--json"))
+        gone = [(line["stage"], line["method"]) for line in lines if line["state"] == "missing"]
+        assert gone == [("lens", "taam")]
+        assert ("lens", "taam") in folder.stale_by_dvc()
+        assert "lens shop/taam/seed-1: wrote " in folder.run(*verb.split())
+        assert lens.read_bytes() == before
+        assert page.read_bytes() == whole
+        assert folder.stale() == set()
+
+
+def test_a_run_that_keeps_no_raw_features_says_why_it_has_no_lens(
+    folder: Folder, tmp_path: Path
+) -> None:
+    line = ("run", "--method", "taam", "--set", "precompute.store_x=false")
+    told = folder.run("taamctl", *line, "--outputs", str(tmp_path))
+    assert "no figures of a mixed graph: they need precompute.store_x" in told
+    assert not list(tmp_path.rglob("lens.json"))

@@ -18,6 +18,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,6 +40,7 @@ from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.types import CSR
 from taamctl.graph.canonical import to_scipy
 from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.pipeline import remains, remove_remains
 from taamctl.pipeline.walk import to_eval as walk_to_eval
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.job import Context
@@ -176,7 +178,7 @@ def local(tmp_path_factory: pytest.TempPathFactory, told: Path) -> dict[str, byt
     outputs = tmp_path_factory.mktemp("local") / "outputs"
     walk_to_eval(context(outputs, told))
     made = made_of(outputs)
-    assert len(made) == 1 + len(METHODS) * len(SEEDS) * 6
+    assert len(made) == 1 + len(METHODS) * len(SEEDS) * 7
     return made
 
 
@@ -239,10 +241,31 @@ def test_force_leaves_checkpoints_alone_while_another_command_trains(
     hasty = replace(context(tmp_path, told, methods=("taam",), seeds=(1,), force=True), wait=False)
     with (
         writing(train.plan(hasty, "synthetic", "taam", 1)[1].outputs[0], wait=False, tell=print),
+        ExitStack() as held,
         pytest.raises(TaamctlError, match="train.h5 is being written by"),
     ):
-        train_tasks.learn(client, hasty, [("synthetic", "taam", 1)])
+        train_tasks.learn(client, hasty, [("synthetic", "taam", 1)], held)
     assert left(tmp_path) == kept and len(kept) == 2
+
+
+def test_what_a_cluster_has_learned_is_held_until_it_is_put_together(
+    client: Any, told: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        walk_to_eval(
+            context(tmp_path, told, methods=("taam",), seeds=(1,), progress=Counting(stop_after=2)),
+            client,
+        )
+    again = context(tmp_path, told, methods=("taam",), seeds=(1,))
+    (tasks,) = remains.unfinished(tmp_path)
+    with ExitStack() as held:
+        train_tasks.learn(client, again, [("synthetic", "taam", 1)], held)
+        (tasks,) = remains.unfinished(tmp_path)
+        assert "is being written by" in remove_remains.remove(tasks, tmp_path)
+    kept = left(tmp_path)
+    assert len(kept) == len(tasks.files) == 5
+    assert remove_remains.remove(tasks, tmp_path) == ""
+    assert not left(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_the_lens_table_says_what_the_lens_files_say(
 
 
 def _aa(outputs: Path, row: LensLine, seed: int, protocol: str) -> float:
-    path = outputs / "eval" / "synthetic" / row.method / f"seed-{seed}" / "lens.json"
+    path = outputs / "lens" / "synthetic" / row.method / f"seed-{seed}" / "lens.json"
     (cell,) = (
         cell
         for cell in json.loads(path.read_text())["cells"]
