@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch as torch
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class _Late:
     """What a module has; the module is imported for the first name that is asked for."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # what Python itself asks of anything
             raise AttributeError(name)
-        value = getattr(self._module(), name)
+        value: object = getattr(self._module(), name)
         setattr(self, name, value)  # from then on it is found without coming here
         return value
 

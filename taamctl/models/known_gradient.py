@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from taamctl.core.late_torch import torch
 
@@ -20,7 +20,8 @@ def known(
         value: a scalar without a graph of its own.
         gradients: of `value` by every input, of its shape; None where it is not wanted.
     """
-    found: torch.Tensor = _function().apply(value, gradients, *inputs)
+    made = _function().apply(value, gradients, *inputs)  # type: ignore[no-untyped-call]
+    found: torch.Tensor = made
     return found
 
 
@@ -29,7 +30,7 @@ class _Context(Protocol):
 
 
 @cache
-def _function() -> Any:
+def _function() -> type[torch.autograd.Function]:
     """Return the function; as a class of torch's, it is made when it is first used."""
 
     class Known(torch.autograd.Function):

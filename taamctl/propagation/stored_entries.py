@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class BothWays:
 
     def times(self, dense: torch.Tensor) -> torch.Tensor:
         """Return M D; differentiable in D, as often as one likes."""
-        made: torch.Tensor = _product().apply(dense, self)
+        made: torch.Tensor = _product().apply(dense, self)  # type: ignore[no-untyped-call]
         return made
 
 
@@ -79,7 +79,7 @@ class _Context(Protocol):
 
 
 @cache
-def _product() -> Any:
+def _product() -> type[torch.autograd.Function]:
     """Return M D as a function whose gradient by D is M^T G: the same function of the transpose.
     As a class of torch's, it is made when it is first used.
     """
