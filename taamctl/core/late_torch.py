@@ -7,6 +7,7 @@ it: a run that reuses everything, and commands that only read what methods decla
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -18,27 +19,17 @@ if TYPE_CHECKING:
 class _Late:
     """What a module has; the module is imported for the first name that is asked for."""
 
+    def __init__(self, load: Callable[[], ModuleType]) -> None:
+        self._load = load
+
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # what Python itself asks of anything
             raise AttributeError(name)
-        value: object = getattr(self._module(), name)
+        value: object = getattr(self._load(), name)
         setattr(self, name, value)  # from then on it is found without coming here
         return value
 
-    def _module(self) -> ModuleType:
-        raise NotImplementedError
-
-
-class _Torch(_Late):
-    def _module(self) -> ModuleType:
-        return importlib.import_module("torch")
-
-
-class _Functional(_Late):
-    def _module(self) -> ModuleType:
-        return importlib.import_module("torch.nn.functional")
-
 
 if not TYPE_CHECKING:
-    torch = _Torch()
-    functional = _Functional()
+    torch = _Late(lambda: importlib.import_module("torch"))
+    functional = _Late(lambda: importlib.import_module("torch.nn.functional"))
