@@ -23,7 +23,7 @@ from taamctl.store.feature_store import FeatureStore
 
 def check(context: Context) -> None:
     """Refuse, before any work, a device that is not there."""
-    devices.resolve(context.params.section(TrainParams).device)
+    devices.kind(context.params.section(TrainParams).device)
 
 
 def plan(
@@ -32,7 +32,7 @@ def plan(
     """Return what a run learns, what it makes, and where its finished tasks are kept."""
     own = context.params.plugin("methods", method, registry.method_params(method))
     train = context.params.section(TrainParams)
-    recipe = Recipe(method, own, train, seed, devices.resolve(train.device).type)
+    recipe = Recipe(method, own, train, seed, devices.kind(train.device))
     job = stage_jobs.train(context, Which(dataset, method, seed), recipe.device)
     folder = context.layout.checkpoints(dataset, method, seed)
     return recipe, job, FileCheckpoints(folder, lambda: key_of(context, job))

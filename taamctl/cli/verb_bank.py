@@ -17,10 +17,7 @@ from taamctl.cli.verb_bank_make import Folder
 if TYPE_CHECKING:
     from taamctl.bank.manifest import Entry
 
-app = typer.Typer(
-    help="A model that grows: create, teach, list, verify and carry around a bank of tasks.",
-    no_args_is_help=True,
-)
+app = typer.Typer(no_args_is_help=True)
 app.command("create")(verb_bank_make.create)
 app.command("add-task")(flat(verb_bank_make.add_task))
 

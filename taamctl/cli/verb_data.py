@@ -25,7 +25,7 @@ from taamctl.runtime import raw_files
 
 COUNTS = ("nodes", "edges", "features", "classes")
 Facts = dict[str, object]
-app = typer.Typer(help="List, describe, fetch and examine data sets.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 app.command("doctor")(flat(verb_data_doctor.command))
 app.command("example")(verb_data_example.command)
 app.command("export")(flat(verb_data_export.command))

@@ -14,7 +14,7 @@ from taamctl.cli.shared_options import AsJson
 from taamctl.cli.verb_methods_show import PACKAGE, needs_of
 from taamctl.core import registry
 
-app = typer.Typer(help="List, describe and begin methods.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")

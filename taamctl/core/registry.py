@@ -15,7 +15,6 @@ import pkgutil
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -64,6 +63,8 @@ def offers(package: str) -> dict[str, tuple[Offer, ...]]:
     """Return what other packages offer: name -> offers, more than one where they clash; nothing
     is imported.
     """
+    from importlib import metadata
+
     found: dict[str, tuple[Offer, ...]] = {}
     for point in metadata.entry_points(group=package):
         by = "an unnamed package"

@@ -89,11 +89,14 @@ class CSR:
     @staticmethod
     def of_dense(x: Array) -> CSR:
         """Return the nonzero entries of a dense matrix, [N, F] float32."""
-        rows, columns = np.nonzero(x)
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=x.shape[0]))]).astype(
-            np.int64
-        )
-        return CSR(indptr, columns.astype(np.int32), x[rows, columns], (x.shape[0], x.shape[1]))
+        n, f = x.shape
+        filled = x != 0
+        indptr = np.zeros(n + 1, np.int64)
+        np.cumsum(np.count_nonzero(filled, axis=1), out=indptr[1:])
+        # One index into all numbers, from which columns follow: two indices take NumPy far longer.
+        before = np.repeat(np.arange(n, dtype=np.int64) * f, np.diff(indptr))
+        columns = (np.flatnonzero(filled) - before).astype(np.int32)
+        return CSR(indptr, columns, x[filled], (n, f))
 
 
 @dataclass(frozen=True)

@@ -135,13 +135,13 @@ def raw_entries(x: Blocks, filled: int) -> dict[str, Array | Slices]:
     n, f = x.shape
     if 2 * filled >= n * f:
         return {"x": Slices((n, f), lambda: by_rows(x))}
-    lengths: list[Array] = [np.count_nonzero(block, axis=1) for block in by_rows(x)]
+    lengths: list[Array] = [np.count_nonzero(block != 0, axis=1) for block in by_rows(x)]
     return {
         "x_indptr": np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
         "x_indices": Slices(
             (filled,), lambda: (CSR.of_dense(block).indices for block in by_rows(x))
         ),
-        "x_data": Slices((filled,), lambda: (block[np.nonzero(block)] for block in by_rows(x))),
+        "x_data": Slices((filled,), lambda: (block[block != 0] for block in by_rows(x))),
     }
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.spec import param
 from taamctl.core.types import Array, QueryGraph, TaskData

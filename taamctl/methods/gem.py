@@ -8,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch.nn import functional
 
 from taamctl.core import blas_buffers
 from taamctl.core.errors import TaamctlError
+from taamctl.core.late_torch import functional, torch
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData

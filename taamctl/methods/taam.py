@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
+from taamctl.core.late_torch import torch
 from taamctl.core.spec import param
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.modulated import PRECISIONS, READINGS, ModulatedMethod
@@ -38,7 +37,7 @@ class Params:
     precision: str = param(
         "of the dense products in training: float32, or bfloat16, which is faster where the "
         "processor has it",
-        choices=tuple(PRECISIONS),
+        choices=PRECISIONS,
     )
 
 

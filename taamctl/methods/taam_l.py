@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
+from taamctl.core.late_torch import torch
 from taamctl.core.spec import param
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.modulated import PRECISIONS, READINGS, ModulatedMethod
@@ -19,7 +18,7 @@ class Params:
     profile: str = param("as for taam", choices=tuple(READINGS))
     d_task: int = param("width of the task embedding, D_task", ge=1, le=4096)
     heads: int = param("modulations mixed per node, H", ge=1, le=64)
-    precision: str = param("as for taam", choices=tuple(PRECISIONS))
+    precision: str = param("as for taam", choices=PRECISIONS)
 
 
 class Method(ModulatedMethod):

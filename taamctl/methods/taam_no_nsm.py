@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import torch
-
+from taamctl.core.late_torch import torch
 from taamctl.core.spec import param
 from taamctl.learning.contract.method import Facts
 from taamctl.learning.families.modulated import READINGS, ModulatedMethod

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import torch
-
+from taamctl.core.late_torch import torch
 from taamctl.core.spec import param
 from taamctl.core.types import QueryGraph
 from taamctl.learning.contract.method import Facts

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
-import torch
-from torch.nn import functional
-
+from taamctl.core.late_torch import functional, torch
 from taamctl.core.seeding import torch_generator
 from taamctl.models.initialise import linear
 from taamctl.models.net_input import NetInput, times_weight

@@ -5,14 +5,14 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
-import torch
-
+from taamctl.core.late_torch import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.models.backbones import HIDDEN
 from taamctl.models.initialise import xavier_uniform
 
-Block = tuple[torch.Tensor, torch.Tensor]  # weight [rows, 256] and bias [rows]
+Block: TypeAlias = "tuple[torch.Tensor, torch.Tensor]"  # weight [rows, 256] and bias [rows]
 
 
 def draw_rows(seed: int, task: int, low: int, high: int) -> Block:

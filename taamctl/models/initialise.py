@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-import torch
+from taamctl.core.late_torch import torch
 
 
 def uniform(shape: tuple[int, ...], bound: float, generator: torch.Generator) -> torch.Tensor:

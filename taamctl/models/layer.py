@@ -26,10 +26,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import torch
-from torch.nn import functional
 
 from taamctl.core.csr import torch_csr
+from taamctl.core.late_torch import functional, torch
 
 LN_EPS = 1e-5
 

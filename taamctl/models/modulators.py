@@ -10,13 +10,13 @@ There is no 1 + gamma: with M near 0 the residual makes a modulator the identity
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
-import torch
-
+from taamctl.core.late_torch import torch
 from taamctl.models.initialise import kaiming_uniform, uniform
 from taamctl.models.layer import Terms
 
-Weights = dict[str, torch.Tensor]
+Weights: TypeAlias = "dict[str, torch.Tensor]"
 
 
 def draw_low_rank(

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-from torch.nn import functional
-
+from taamctl.core.late_torch import functional, torch
 from taamctl.propagation.stored_entries import BothWays
 
 # Share of entries that are not zero under which sparse products win on a CPU, by tests/benchmarks.

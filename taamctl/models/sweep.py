@@ -13,14 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol, TypeVar
-
-import torch
-from torch.autograd.function import FunctionCtx
-from torch.nn import functional
+from typing import NamedTuple, Protocol, TypeVar
 
 from taamctl.core import subnormals
+from taamctl.core.late_torch import functional, torch
 from taamctl.models.backbones import SLOPE
+from taamctl.models.known_gradient import known
 from taamctl.models.layer import Gradients, Products, Rows, Terms, dense_rows, sparse_rows
 from taamctl.models.net_input import SPARSE
 
@@ -60,6 +58,14 @@ class Targets:
 
     y: torch.Tensor
     weights: torch.Tensor
+
+
+class Head(NamedTuple):
+    """The head folded into W2, [C, 256], its bias [C], and whether it is trained."""
+
+    weight: torch.Tensor
+    bias: torch.Tensor
+    trained: bool
 
 
 def split_rows(n: int, width: int, device: torch.device) -> tuple[tuple[int, int], ...]:
@@ -184,9 +190,13 @@ def weighted_loss(
         weight: the head folded into W2, [C, 256]. bias: [C].
         spread: maps a function over blocks.
     """
-    given = (inputs, targets, spread, weight, bias, *(terms or ()))
-    loss: torch.Tensor = _Sweep.apply(*given)  # type: ignore[no-untyped-call]
-    return loss
+    tensors = [weight, bias, *(terms or ())]
+    with torch.no_grad():
+        given = [tensor.detach() for tensor in tensors]
+        head = Head(given[0], given[1], weight.requires_grad)
+        step = _products(given[2:], inputs.w1)
+        loss, gradients = _loss_and_gradients(inputs, targets, step, head, spread)
+    return known(loss, tensors, gradients)
 
 
 def logits(
@@ -217,57 +227,42 @@ def _hidden(rows: Rows, step: Products | None) -> tuple[torch.Tensor, torch.Tens
     return (rows.base, rows.base) if step is None else rows.forward(step)
 
 
-class _Context(FunctionCtx):
-    """What the forward pass leaves: the gradients."""
+def _loss_and_gradients(
+    inputs: Inputs, targets: Targets, step: Products | None, head: Head, spread: Map
+) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
+    """Return the loss, and its gradients by the head's weight and bias and by the terms: they are
+    computed with it, because each block is in the cache then.
+    """
+    weight, bias, trained = head
 
-    needs_input_grad: tuple[bool, ...]
-    made: tuple[torch.Tensor | None, ...]
+    def block(index: int) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], Gradients | None]:
+        with torch.no_grad():  # of this thread
+            part = inputs.at[index]
+            rows = inputs.blocks[index]
+            z, a = _hidden(rows, step)
+            loss, upstream, of_head = _tail(
+                z, weight, bias, targets.y[part], targets.weights[part], trained
+            )
+            return loss, of_head, None if step is None else rows.backward(step, upstream, a)
 
-
-class _Sweep(torch.autograd.Function):
-    """The loss; its gradients are computed with it, because each block is in the cache then."""
-
-    @staticmethod
-    def forward(
-        ctx: _Context,
-        inputs: Inputs,
-        targets: Targets,
-        spread: Map,
-        weight: torch.Tensor,
-        bias: torch.Tensor,
-        *parts: torch.Tensor,
-    ) -> torch.Tensor:
-        step = _products(parts, inputs.w1)
-        trains_head = ctx.needs_input_grad[3]
-
-        def block(index: int) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], Gradients | None]:
-            with torch.no_grad():  # of this thread
-                part = inputs.at[index]
-                rows = inputs.blocks[index]
-                z, a = _hidden(rows, step)
-                loss, upstream, of_head = _tail(
-                    z, weight, bias, targets.y[part], targets.weights[part], trains_head
-                )
-                return loss, of_head, None if step is None else rows.backward(step, upstream, a)
-
-        total = weight.new_zeros(())
-        head = [torch.zeros_like(weight), torch.zeros_like(bias)]
-        sums: Gradients | None = None
-        for loss, of_head, gradients in spread(block, range(len(inputs.blocks))):
-            total += loss
-            for whole, share in zip(head, of_head, strict=trains_head):
-                whole.add_(share)
-            if sums is None:
-                sums = gradients
-            elif gradients is not None:
-                sums.add(gradients)
-        made = [None] * len(parts) if sums is None else sums.of_terms(inputs.w1)
-        ctx.made = (*(head if trains_head else [None, None]), *made)
-        return total
-
-    @staticmethod
-    def backward(ctx: _Context, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        return (None, None, None, *(None if g is None else g * gradients[0] for g in ctx.made))
+    total = weight.new_zeros(())
+    of_heads = [torch.zeros_like(weight), torch.zeros_like(bias)]
+    sums: Gradients | None = None
+    for loss, of_head, gradients in spread(block, range(len(inputs.blocks))):
+        total += loss
+        for whole, share in zip(of_heads, of_head, strict=trained):
+            whole.add_(share)
+        if sums is None:
+            sums = gradients
+        elif gradients is not None:
+            sums.add(gradients)
+    first: list[torch.Tensor | None] = [None, None]
+    if trained:
+        first = [*of_heads]
+    if step is None:
+        return total, first
+    made = [None] * len(Terms._fields) if sums is None else sums.of_terms(inputs.w1)
+    return total, [*first, *made]
 
 
 def _tail(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ MOST_SHOWN = 60  # characters of an override in a message
 MOST_SAID = 300  # characters of what the parser says
 # What a tag that does not fit (`!!int x`) raises: the parser does not catch it itself.
 UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+DOUBTFUL = "\t!"  # signs that libyaml and PyYAML read differently in places
 SET_HINT = "write it as section.key=value"
 
 
@@ -84,7 +86,7 @@ def _value_of(text: str) -> object:
     if len(text) > LONGEST:
         raise NotYaml(f"it has {len(text):,} characters, more than {LONGEST:,}")
     try:
-        value: object = yaml.load(text, Loader=_strict_loader())
+        value = _parsed(text)
     except (yaml.YAMLError, *UNFIT) as error:
         raise NotYaml(" ".join(str(error).split())[:MOST_SAID]) from None
     if _size(value, {}) > LARGEST:
@@ -103,13 +105,25 @@ def _size(value: object, known: dict[int, int]) -> int:
     return known[id(value)]
 
 
-def _strict_loader() -> type[yaml.SafeLoader]:
+def _parsed(text: str) -> object:
+    """Return the value of a YAML text, by libyaml where PyYAML was built with it."""
+    import yaml
+
+    fast = getattr(yaml, "CSafeLoader", None)
+    if fast is not None and not any(sign in text for sign in DOUBTFUL):
+        # What it refuses is left to PyYAML's own, so that messages are the same everywhere.
+        with suppress(yaml.YAMLError, *UNFIT):
+            return yaml.load(text, Loader=_strict(fast))
+    return yaml.load(text, Loader=_strict(yaml.SafeLoader))
+
+
+def _strict(plain: type[yaml.SafeLoader]) -> type[yaml.SafeLoader]:
     """Return a safe loader that refuses a key given twice, as DVC's does; plain YAML takes the
     last. Numbers to the base of 60, which YAML 1.2 has no more, are text: else `{2:1}` is 121.
     """
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class Loader(plain):  # type: ignore[misc, valid-type]
         pass
 
     def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[object, object]:

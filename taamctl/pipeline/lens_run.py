@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from taamctl.core.json_kinds import LENS
+from taamctl.core.late_torch import torch
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.types import CSR, Array, QueryGraph
 from taamctl.core.types import PARTS as ALL_PARTS

@@ -12,6 +12,7 @@ from pathlib import Path
 from taamctl.core import subnormals
 from taamctl.core.data_set import data_set
 from taamctl.core.plain_values import Plain
+from taamctl.learning.contract import device as devices
 from taamctl.params.params_file import PACKAGED
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
@@ -89,9 +90,7 @@ def _device(context: Context) -> str:
     wanted = context.params.section(TrainParams).device
     if wanted != "auto":
         return wanted
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    return devices.kind(wanted)
 
 
 def _digest(value: Plain) -> str:

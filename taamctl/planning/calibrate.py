@@ -10,21 +10,17 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from taamctl.core.csr import torch_csr
+from taamctl.core.late_torch import torch
 from taamctl.core.types import CSR
 from taamctl.core.units import MIB
 from taamctl.planning.costs import HIDDEN, REFERENCE, Rates
 from taamctl.planning.fit import nearest
 from taamctl.propagation.backends import BACKENDS
 from taamctl.propagation.operator import Operator
-
-if TYPE_CHECKING:
-    import torch
 
 BUDGET = 0.12  # seconds for each of the quantities
 ROWS, WIDTH = 4096, 512  # of the dense product

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.types import Array, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.planning.costs import Counts
 

@@ -15,7 +15,8 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import canonical
 from taamctl.core.types import StreamInfo
 from taamctl.core.units import format_bytes
-from taamctl.learning.contract.method_plugin import method_class
+from taamctl.learning.contract import device as devices
+from taamctl.learning.contract.method_plugin import declaring, method_class
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.split_params import SplitParams
@@ -80,9 +81,7 @@ def device_of(context: Context) -> str:
     """Return `cuda` where training would use a GPU of this machine, else `cpu`."""
     if context.params.section(TrainParams).device == "cpu":
         return "cpu"
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    return devices.kind("auto")
 
 
 def workload(context: Context) -> Workload:
@@ -230,8 +229,6 @@ def lines(
         measured: method -> what it takes at the middle counts: other counts and parameters are in
             proportion to the formulas.
     """
-    import torch
-
     run, train = context.params.section(RunParams), context.params.section(TrainParams)
     low, middle, high = three
 
@@ -241,7 +238,7 @@ def lines(
     out = [line(lambda c: costs.split(c, rates)), line(lambda c: costs.precompute(c, work, rates))]
     for name in run.methods:
         own = context.params.plugin("methods", name, registry.method_params(name))
-        method = method_class(name)(own, SMALL, train, 0, torch.device("cpu"))
+        method = declaring(name, own, SMALL, train)
         alone = method.independent and method.facts.sees == "current"
         price: Pricing = partial(training, method.facts.family, own, w=work, r=rates)
         of = partial(line, method=name, times=len(run.seeds))

@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Protocol
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method, State
 from taamctl.learning.kernels import ridge

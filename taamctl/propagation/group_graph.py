@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.types import Array
 from taamctl.propagation.backends import rounded_step
 from taamctl.propagation.powers import power, powers

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import torch
-from torch.autograd.function import FunctionCtx
-from torch.nn import functional
+
+from taamctl.core.late_torch import functional, torch
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -70,22 +70,28 @@ class BothWays:
 
     def times(self, dense: torch.Tensor) -> torch.Tensor:
         """Return M D; differentiable in D, as often as one likes."""
-        made: torch.Tensor = _Product.apply(dense, self)  # type: ignore[no-untyped-call]
+        made: torch.Tensor = _product().apply(dense, self)  # type: ignore[no-untyped-call]
         return made
 
 
-class _Context(FunctionCtx):
+class _Context(Protocol):
     turned: BothWays
 
 
-class _Product(torch.autograd.Function):
-    """M D, whose gradient by D is M^T G: the same function of the transpose."""
+@cache
+def _product() -> type[torch.autograd.Function]:
+    """Return M D as a function whose gradient by D is M^T G: the same function of the transpose.
+    As a class of torch's, it is made when it is first used.
+    """
 
-    @staticmethod
-    def forward(ctx: _Context, dense: torch.Tensor, both: BothWays) -> torch.Tensor:
-        ctx.turned = BothWays(both.turned, both.matrix)
-        return both.matrix.times(dense)
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: _Context, dense: torch.Tensor, both: BothWays) -> torch.Tensor:
+            ctx.turned = BothWays(both.turned, both.matrix)
+            return both.matrix.times(dense)
 
-    @staticmethod
-    def backward(ctx: _Context, upstream: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return ctx.turned.times(upstream), None
+        @staticmethod
+        def backward(ctx: _Context, upstream: torch.Tensor) -> tuple[torch.Tensor, None]:
+            return ctx.turned.times(upstream), None
+
+    return Product

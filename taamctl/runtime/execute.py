@@ -81,9 +81,9 @@ def _computed(
     job: Job, key: dict[str, Plain], compute: Callable[[], dict[str, Plain] | None]
 ) -> dict[str, Plain]:
     """Make the outputs, and return the record of how."""
-    clock = provenance.Clock()
     reached = code_of(job)
     with subnormals.flushed() if job.flushes else nullcontext():
+        clock = provenance.Clock()  # by now torch is imported: that is no part of any stage
         facts = dict(compute() or {})
         machine = provenance.machine()
         if job.flushes:

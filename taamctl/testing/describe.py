@@ -10,7 +10,7 @@ from typing import Any
 
 from taamctl.core import plain_values, registry
 from taamctl.core.errors import TaamctlError
-from taamctl.learning.contract.method_plugin import method_class
+from taamctl.learning.contract.method_plugin import declaring, method_class
 from taamctl.params import binding, sections
 
 PACKAGE = "taamctl.methods"
@@ -44,14 +44,12 @@ def describe(name: str, section: Any, where: str) -> dict[str, Any]:
     Raises:
         TaamctlError: no such method, it cannot be imported, or the values do not fit.
     """
-    import torch
-
     from taamctl.testing.toy_stream import INFO, TOY_TRAIN
 
     params = sections.Params(where, {"methods": {name: section}})
     cls = registry.method_params(name)
     own = params.plugin("methods", name, cls)
-    made = method_class(name)(own, INFO, TOY_TRAIN, 1, torch.device("cpu"))
+    made = declaring(name, own, INFO, TOY_TRAIN)
     row = {key: value for key, value in summary(name).items() if key != "broken"}
     return {
         **row,

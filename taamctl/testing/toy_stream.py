@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import torch
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.late_torch import torch
 from taamctl.core.progress import SILENT
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import Array, QueryGraph, StreamInfo, Task, TaskData

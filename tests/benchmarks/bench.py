@@ -4,6 +4,7 @@
 
 propagation, condensing, prompting: kernels, 1.00 = the fastest (or the bare product). training: one
 step at the shapes of a task of Photo, Computer and Citeseer, 1.00 = the dense products with W1.
+condensing methods: an encoder or a net of CaT, PUMA and DeLoMe, 1.00 = its products alone.
 steps: one step of every method that trains a net, 1.00 = that step as its equations read.
 crossover: sparse over dense step by density of H. reading: the artefact store against bare bytes.
 closed form: a ridge by eigenvalues over one by factors, in CPU.
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import closed_form
+import condensed
 import first_screen
 import kernels
 import net_steps
@@ -55,6 +57,9 @@ def ratios_within(seconds: dict[str, float], reference: str) -> Result:
 BENCHMARKS: dict[str, Callable[[], Result]] = {
     "propagation": lambda: ratios(kernels.propagation()),
     "condensing": lambda: ratios(kernels.condensing(), "product"),
+    "condensing methods": lambda: {
+        name: ratios_within(seconds, "products") for name, seconds in condensed.condensing().items()
+    },
     "prompting": lambda: ratios(kernels.prompting()),
     **{
         f"training {name}": (lambda n=name: ratios(training.steps(n), "products"))
@@ -141,7 +146,10 @@ def main() -> None:
         parser.error("--threads must be 1 or more")
     if arguments.json and not arguments.json.parent.is_dir():
         parser.error(f"--json {arguments.json}: there is no folder {arguments.json.parent}")
-    result: Result = {"machine": timing.machine(), "threads": arguments.threads}
+    machine = timing.machine()
+    result: Result = {"machine": machine, "threads": arguments.threads}
+    about = ", ".join(f"{name} {value}" for name, value in machine.items())
+    print(f"{about}, threads {arguments.threads}", flush=True)
     for name in chosen:
         torch.set_num_threads(arguments.threads)
         result[name] = BENCHMARKS[name]()

@@ -9,7 +9,8 @@ import time
 import torch
 from timing import best
 
-from taamctl.learning.kernels.ridge_search import GRID, Regression, solved
+from taamctl.learning.kernels import ridge_search
+from taamctl.learning.kernels.ridge_search import Regression, solved
 
 CLASSES = 6
 SHAPES = {"Photo": (1400, 3224), "Citeseer": (3703, 1993)}  # width, training nodes
@@ -30,9 +31,10 @@ def by_eigenvalues(r: Regression) -> torch.Tensor:
     """Return X of the ridge with the lowest score of all, every score from eigenvalues."""
     values, vectors = torch.linalg.eigh(r.matrix)
     turned = vectors.T @ r.targets
-    shrunk = values[None] + GRID[:, None]
+    ridges = torch.tensor(ridge_search.GRID, dtype=torch.float64)
+    shrunk = values[None] + ridges[:, None]
     squares = (turned**2).sum(1)
-    residual = CLASSES - (squares / shrunk).sum(1) - GRID * (squares / shrunk**2).sum(1)
+    residual = CLASSES - (squares / shrunk).sum(1) - ridges * (squares / shrunk**2).sum(1)
     scores = residual / (1 - (values / shrunk).sum(1) / r.nodes) ** 2
     return vectors @ (turned / shrunk[scores.argmin()][:, None])
 

@@ -20,7 +20,8 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from taamctl.cli.app import GROUPS, VERBS, app
+from taamctl.cli.all_verbs import GROUPS, VERBS
+from taamctl.cli.app import app
 from taamctl.runtime.provenance import sidecar_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]

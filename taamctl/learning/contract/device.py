@@ -2,11 +2,59 @@
 
 from __future__ import annotations
 
+import ctypes
+import importlib.util
 import os
-
-import torch
+import runpy
+import sys
+from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.late_torch import torch
+
+# NVIDIA's driver, without which torch sees no device, by the start of sys.platform
+DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}
+
+
+def kind(name: str) -> str:
+    """Return `cpu` or `cuda` for `auto`, `cpu` or `cuda`. torch is asked, which is two seconds of
+    CPU, only where there may be a GPU.
+
+    Raises:
+        TaamctlError: as `resolve`.
+    """
+    if name == "cpu" or (name == "auto" and _is_for_cpu_alone()):
+        return "cpu"
+    return resolve(name).type
+
+
+def _is_for_cpu_alone() -> bool:
+    """Tell whether torch surely sees no GPU: it was built without, or there is no driver."""
+    if "torch" in sys.modules:  # asking it costs nothing
+        return False
+    built = _build()
+    if "cuda" not in built or built.get("hip") is not None:
+        return False
+    if built["cuda"] is None:
+        return True
+    try:
+        ctypes.CDLL(DRIVERS[sys.platform])
+    except KeyError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _build() -> dict[str, object]:
+    """Return what torch's `version.py` says, without importing torch; nothing where it is not."""
+    found = importlib.util.find_spec("torch")
+    if found is None or found.origin is None:
+        return {}
+    file = Path(found.origin).with_name("version.py")
+    if not file.is_file():
+        return {}
+    return runpy.run_path(str(file))
 
 
 def resolve(name: str) -> torch.device:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array, Prediction, QueryGraph, StreamInfo, TaskData
 from taamctl.params.train_params import TrainParams

@@ -5,9 +5,9 @@ declares; and how rows are picked.
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.late_torch import torch
 from taamctl.core.types import Array
 from taamctl.learning.contract.method import Method, State
 

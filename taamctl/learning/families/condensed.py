@@ -7,9 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import torch
-from torch.nn import functional
-
+from taamctl.core.late_torch import functional, torch
 from taamctl.core.seeding import numpy_generator, torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import Array, TaskData

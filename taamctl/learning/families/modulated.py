@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.seeding import torch_generator
 from taamctl.core.types import Array, QueryGraph, TaskData
@@ -42,7 +42,7 @@ READINGS = {
     "text": Reading(trains_rows=True, own_classes=True, scope="task_only"),
     "strict_gcil": Reading(trains_rows=True, own_classes=False, scope="all_seen"),
 }
-PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}
+PRECISIONS = ("float32", "bfloat16")
 
 
 class ModulatedMethod(Method):
@@ -63,11 +63,15 @@ class ModulatedMethod(Method):
 
     def setup(self) -> None:
         """Draw the backbone."""
-        self.how = self.readings[self.reading]
         drawn = FrozenBackbone.draw(self.info.num_features, self.seed)
         self.backbone = drawn.to(self.device)
         self.modulators: list[modulators.Weights] = []
         self._head: list[heads.Block] = []
+
+    @property
+    def how(self) -> Reading:
+        """Return the reading that the parameters name."""
+        return self.readings[self.reading]
 
     @property
     def reading(self) -> str:
@@ -98,7 +102,9 @@ class ModulatedMethod(Method):
     @property
     def precision(self) -> torch.dtype | None:
         """Return the dtype of the dense products in training; None: float32."""
-        return PRECISIONS[getattr(self.params, "precision", "float32")]
+        if getattr(self.params, "precision", "float32") == "bfloat16":
+            return torch.bfloat16
+        return None
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
         """Train one modulator (and its classifier rows where the reading says so) on one task."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-from torch.autograd.function import FunctionCtx
-
+from taamctl.core.late_torch import torch
 from taamctl.core.types import Array
 from taamctl.learning.contract.method import Stored, below
 from taamctl.learning.families.sequential import SequentialMethod, Tensors
+from taamctl.models.known_gradient import known
 
 
 class Accumulator:
@@ -40,7 +39,7 @@ class Accumulator:
             with torch.no_grad():
                 pull = a * w
                 value = _dot(pull, w) - 2 * _dot(b, w)
-            penalty = penalty + _known(w, value, pull.sub_(b).mul_(2))
+            penalty = penalty + known(value, [w], [pull.sub_(b).mul_(2)])
         return penalty
 
     def tensors(self) -> Tensors:
@@ -88,39 +87,12 @@ def pulled(
             away = w - anchor
             pull = f * away
             value = _dot(pull, away)
-        penalty = penalty + _known(w, value, pull.mul_(2))
+        penalty = penalty + known(value, [w], [pull.mul_(2)])
     return penalty
 
 
 def _dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.dot(a.flatten(), b.flatten())
-
-
-def _known(weight: torch.Tensor, value: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-    """Return `value` as a function of `weight` whose gradient was computed beside it: a penalty
-    goes over the weights as few times as can be.
-    """
-    known: torch.Tensor = _Known.apply(weight, value, gradient)  # type: ignore[no-untyped-call]
-    return known
-
-
-class _Context(FunctionCtx):
-    gradient: torch.Tensor
-
-
-class _Known(torch.autograd.Function):
-    """A number whose gradient is given; differentiable once."""
-
-    @staticmethod
-    def forward(
-        ctx: _Context, weight: torch.Tensor, value: torch.Tensor, gradient: torch.Tensor
-    ) -> torch.Tensor:
-        ctx.gradient = gradient
-        return value.clone()
-
-    @staticmethod
-    def backward(ctx: _Context, upstream: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        return ctx.gradient * upstream, None, None
 
 
 def numbered(name: str, tensors: Sequence[torch.Tensor]) -> Tensors:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-
-import torch
-from torch.nn import functional
+from typing import TypeAlias
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.late_torch import functional, torch
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
@@ -19,7 +18,7 @@ from taamctl.models.backbones import HIDDEN, FrozenBackbone
 from taamctl.models.initialise import linear, uniform, xavier_uniform
 from taamctl.propagation import group_graph
 
-Prompt = Mapping[str, torch.Tensor]
+Prompt: TypeAlias = "Mapping[str, torch.Tensor]"
 
 
 @dataclass(frozen=True)

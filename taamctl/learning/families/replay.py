@@ -8,8 +8,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
-import torch
-
+from taamctl.core.late_torch import torch
 from taamctl.core.types import Array, TaskData
 from taamctl.learning.contract.method import Stored, below
 from taamctl.learning.contract.replay_buffer import PREFIX

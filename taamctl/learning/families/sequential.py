@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
-import torch
-
+from taamctl.core.late_torch import torch
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array, QueryGraph, TaskData
 from taamctl.learning.contract.method import Method, State, Stored, to_arrays, to_tensors
@@ -16,7 +16,7 @@ from taamctl.learning.kernels import loop, loss
 from taamctl.models.backbones import Net, TrainableNet
 from taamctl.models.net_input import NetInput
 
-Tensors = dict[str, torch.Tensor]
+Tensors: TypeAlias = "dict[str, torch.Tensor]"
 
 
 class SequentialMethod(Method):

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-from torch.optim.adam import adam
+from taamctl.core.late_torch import torch
 
 BETAS = (0.9, 0.999)
 EPS = 1e-8
@@ -36,6 +35,8 @@ class Adam:
 
     def step(self) -> None:
         """Move every parameter that has a gradient."""
+        from torch.optim.adam import adam
+
         moved = [(i, p) for i, p in enumerate(self.parameters) if p.grad is not None]
         with torch.no_grad():
             for i, p in moved:

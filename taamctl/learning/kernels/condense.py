@@ -5,16 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
-import torch
-from torch.nn import functional
 
+from taamctl.core.late_torch import functional, torch
 from taamctl.core.progress import Progress
 from taamctl.learning.kernels.adam import Adam
 from taamctl.models.initialise import linear
 
-Net = tuple[torch.Tensor, torch.Tensor]
+Net: TypeAlias = "tuple[torch.Tensor, torch.Tensor]"
 
 
 def net_gradients(

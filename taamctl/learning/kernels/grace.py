@@ -6,10 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
-
+from taamctl.core.late_torch import functional, torch
 from taamctl.core.progress import Progress
 from taamctl.learning.kernels.adam import Adam
 from taamctl.models.backbones import HIDDEN, SLOPE, FrozenBackbone
@@ -56,6 +53,8 @@ def contrastive_loss(u: torch.Tensor, v: torch.Tensor, chunk: int = 0) -> torch.
 def _one_way(u: torch.Tensor, v: torch.Tensor, chunk: int) -> torch.Tensor:
     if len(u) <= chunk:
         return _rows(u, v, 0, chunk) / len(u)
+    from torch.utils.checkpoint import checkpoint
+
     total = torch.zeros((), device=u.device)
     for low in range(0, len(u), chunk):
         total = total + checkpoint(_rows, u, v, low, chunk, use_reentrant=False)

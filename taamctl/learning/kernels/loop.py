@@ -5,18 +5,19 @@ full batch or node batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.progress import Progress
 from taamctl.core.seeding import torch_generator
 from taamctl.core.types import Array
 from taamctl.learning.kernels.adam import Adam
 from taamctl.params.train_params import TrainParams
 
-Rows = torch.Tensor | slice  # the rows of a batch, [B] int64
-Loss = Callable[[Rows], torch.Tensor]
+Rows: TypeAlias = "torch.Tensor | slice"  # the rows of a batch, [B] int64
+Loss: TypeAlias = "Callable[[Rows], torch.Tensor]"
 ALL = slice(None)
 
 

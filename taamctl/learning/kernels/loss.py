@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import torch
-from torch.nn import functional
+from taamctl.core.late_torch import functional, torch
 
 
 def node_weights(y: torch.Tensor, num_classes: int, balance: bool) -> torch.Tensor:

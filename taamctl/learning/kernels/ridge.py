@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
-import torch
-
+from taamctl.core.late_torch import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.learning.kernels.ridge_search import Regression, solved
 from taamctl.params.train_params import RidgeParams
 
-Hops = Mapping[int, torch.Tensor]
+Hops: TypeAlias = "Mapping[int, torch.Tensor]"
 ROWS = 8192  # profiles that are in memory at once
 
 

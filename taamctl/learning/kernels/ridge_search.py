@@ -13,11 +13,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
-from torch.linalg import LinAlgError  # type: ignore[attr-defined]
-
 # Ridges that are chosen from: four a decade.
-GRID = 10.0 ** torch.linspace(-2, 1, 13, dtype=torch.float64)
+from taamctl.core.late_torch import torch
+
+GRID = tuple(10.0 ** (place / 4) for place in range(-8, 5))
 CLOSE = 5e-4  # relative difference of two scores that float32 does not decide
 NARROW = 512  # up to this width every ridge is tried: it costs little
 FEW = 1 / 8  # of the width; of fewer nodes scores have several lows, and every ridge is tried
@@ -81,7 +80,7 @@ def solved(regression: Regression, ridge: float | None) -> tuple[torch.Tensor, f
     """
     try:
         return _solved(regression, ridge)
-    except LinAlgError:
+    except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
         return _solved(regression.without_negative(), ridge)
 
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.routings import LINEAR
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning.kernels import ridge
@@ -20,7 +21,7 @@ from taamctl.propagation import group_graph
 # Of the random features. It is the same for every seed of the training, so that all seeds of a
 # run are routed alike.
 SEED = 0
-Weights = tuple[torch.Tensor, torch.Tensor]
+Weights: TypeAlias = "tuple[torch.Tensor, torch.Tensor]"
 
 
 @dataclass(frozen=True)

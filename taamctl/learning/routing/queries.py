@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.types import SCOPES, Array, QueryGraph
 from taamctl.learning.contract.method import Method, State
 from taamctl.learning.routing import routing_choice, task_id
 
 # stage, query graph, chosen task, logits [n, seen] of the stage's model under it
-Answered = tuple[int, int, int, torch.Tensor]
+Answered: TypeAlias = "tuple[int, int, int, torch.Tensor]"
 
 
 def _columns(queries: Sequence[QueryGraph]) -> list[slice]:

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.types import Array
 from taamctl.learning.kernels import ridge
 from taamctl.learning.routing import task_id

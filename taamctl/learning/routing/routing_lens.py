@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-import torch
 
+from taamctl.core.late_torch import torch
 from taamctl.core.types import Array, QueryGraph, StreamInfo, TaskData
 from taamctl.learning.contract.method import Method
 from taamctl.learning.kernels import ridge

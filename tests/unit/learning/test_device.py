@@ -5,7 +5,9 @@ Without one, the CPU stands in for it.
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -107,3 +109,46 @@ def test_a_device_agrees_with_the_cpu_and_with_itself(
             assert np.array_equal(a[key], b[key]), f"{key} is not deterministic on {device}"
             assert np.allclose(a[key], c[key], atol=2e-3), key
     assert all(torch.equal(labels[s].cpu(), labels_again[s].cpu()) for s in labels)
+
+
+def test_the_device_that_auto_means_is_the_one_that_torch_sees() -> None:
+    assert devices.kind("auto") == devices.resolve("auto").type
+    assert devices.kind("cpu") == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("build", "driver", "certain"),
+    [
+        ({"cuda": None, "hip": None}, True, True),
+        ({"cuda": "12.8", "hip": None}, False, True),
+        ({"cuda": "12.8", "hip": None}, True, False),
+        ({"cuda": None, "hip": "6.2"}, False, False),
+        ({}, False, False),
+    ],
+)
+def test_torch_is_asked_for_a_gpu_where_there_may_be_one(
+    monkeypatch: pytest.MonkeyPatch, build: dict[str, object], driver: bool, certain: bool
+) -> None:
+    def load(name: str) -> str:
+        if not driver:
+            raise OSError(name)
+        return name
+
+    asked = []
+
+    def resolve(name: str) -> SimpleNamespace:
+        asked.append(name)
+        return SimpleNamespace(type="cuda")
+
+    # as in a process that has no torch yet
+    monkeypatch.setattr(devices, "sys", SimpleNamespace(modules={}, platform="linux"))
+    monkeypatch.setattr(devices, "_build", lambda: build)
+    monkeypatch.setattr(devices, "resolve", resolve)
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    assert devices.kind("auto") == ("cpu" if certain else "cuda")
+    assert asked == ["auto"] * (not certain)
+
+
+def test_what_torch_was_built_for_is_read_without_it() -> None:
+    assert devices._build()["cuda"] == torch.version.cuda
+    assert devices._build().get("hip") == torch.version.hip

@@ -98,7 +98,7 @@ def test_cross_validation_from_the_sums_equals_that_of_the_rows() -> None:
     row = np.sqrt(1 / np.bincount(y.numpy()))[y.numpy()][:, None]
     a, b = phi * row, np.eye(CLASSES)[y.numpy()] * row
     scores = []
-    for r in ridge_search.GRID.tolist():
+    for r in ridge_search.GRID:
         hat = a @ np.linalg.solve(a.T @ a + r * np.square(a).sum(0).mean() * np.eye(F), a.T)
         scores.append(np.square(b - hat @ b).sum() / (1 - np.trace(hat) / len(y)) ** 2)
     _, chosen = ridge.solve(sums, replace(PARAMS, ridge=None))

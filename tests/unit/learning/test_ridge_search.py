@@ -34,7 +34,7 @@ def scores(r: Regression) -> list[float]:
     values, vectors = torch.linalg.eigh(r.matrix)
     turned = vectors.T @ r.targets
     out = []
-    for ridge in GRID.tolist():
+    for ridge in GRID:
         x = vectors @ (turned / (values + ridge)[:, None])
         rest = CLASSES - 2 * (x * r.targets).sum() + (x * (r.matrix @ x)).sum()
         freedom = 1 - (values / (values + ridge)).sum() / r.nodes
@@ -46,7 +46,7 @@ def scores(r: Regression) -> list[float]:
 def test_a_score_is_that_of_the_eigenvalues(width: int, nodes: int) -> None:
     r = drawn(width, nodes, 2.0, width)
     expected = scores(r)
-    for ridge, score in zip(GRID.tolist(), expected, strict=True):
+    for ridge, score in zip(GRID, expected, strict=True):
         assert r.score(ridge) == pytest.approx(score, rel=1e-8)
     at = int(np.argmin(expected))
     for place in range(max(at - 1, 0), min(at + 2, len(GRID))):
