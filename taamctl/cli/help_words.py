@@ -16,6 +16,7 @@ WORDS = {
     "--outputs": "FOLDER",
     "--data-root": "FOLDER",
     "--workers": "N",
+    "--statement": "FILE",
     "--also": "FOLDER",
     "--nodes": "N",
     "--edges": "N",

@@ -42,7 +42,7 @@ LIBRARY = {
 MAY_IMPORT |= {
     "stages": LIBRARY | {"methods", "models", "report"},
     "pipeline": LIBRARY | {"report", "stages", "cluster"},
-    "audit": LIBRARY | {"stages"},
+    "audit": LIBRARY | {"stages", "bank"},
     "planning": LIBRARY - {"evaluation"},
     "doctor": LIBRARY | {"planning"},
     "bank": (LIBRARY | {"models"}) - {"evaluation"},
