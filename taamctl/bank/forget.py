@@ -124,7 +124,7 @@ def forget(
             source = joined(source, context)
         grown = beside(folder, now, source, tell)
         keys = node_record.keys_of(sorted(set(names)), grown.place.salt)
-        touched = touched_files(folder, now, keys)
+        touched = touched_files(folder, keys)
         _require_known(grown, touched, sorted(set(names)))
         gone = _rows(grown, keys)
         plans = {k: p for k in range(len(now.tasks)) if (p := _plan(grown, k, gone, touched))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,35 +38,43 @@ class Touched:
         return set(after.gone) & self.files
 
 
-def touched_files(folder: Path, now: Manifest, keys: Array) -> Touched:
+def touched_files(folder: Path, keys: Array) -> Touched:
     """Look through the records of all task files that are there, of whatever generation.
 
     Args:
         keys: [K, 16] uint8, of the nodes.
     """
     wanted = frozenset(key.tobytes() for key in keys)
-    listed: Mapping[str, str] = store.listed(folder)
+    there = _there(folder)
     known: set[bytes] = set()
     holding: set[str] = set()
     first = NEVER
-    for file, trained, found in _records(folder, listed, wanted):
+    for file, trained, found in _records(folder, there, wanted):
         known |= found
         if found:
             holding.add(file)
         if found & trained:
             first = min(first, store.number_of(file))
     later = {
-        file for file in listed if store.number_of(file) >= first and not file.startswith("shared-")
+        file for file in there if store.number_of(file) >= first and not file.startswith("shared-")
     }
     return Touched(wanted, frozenset(known), first, frozenset(holding | later))
 
 
 def _records(
-    folder: Path, listed: Mapping[str, str], wanted: frozenset[bytes]
+    folder: Path, there: Sequence[str], wanted: frozenset[bytes]
 ) -> Iterator[tuple[str, set[bytes], set[bytes]]]:
     """Yield (file, keys that it was trained on, those of the wanted that it knows)."""
-    for file in sorted(listed):
-        if file.startswith("tasks/") and (folder / file).is_file():
+    for file in there:
+        if file.startswith("tasks/"):
             record = task_file.read_known(folder / file)
             trained = {key.tobytes() for key in record.key[record.part == TRAIN]}
             yield file, trained, {key.tobytes() for key in record.key} & wanted
+
+
+def _there(folder: Path) -> list[str]:
+    """Return the files of all generations that are there, whether or not any manifest lists
+    them.
+    """
+    names = (path.relative_to(folder).as_posix() for path in store.files(folder))
+    return [name for name in names if store.OURS.fullmatch(name) and name.endswith(".h5")]
