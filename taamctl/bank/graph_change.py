@@ -207,7 +207,7 @@ def _with_hop_sum(
     if change.whole:
         return replace(state, hop_sum=after.hop_sum(last), hop_nodes=count), True
     linked = after.near(newcomers, 1).sum() > newcomers.sum()
-    if change.gone.any() or linked:
+    if change.gone.any() or linked or not state.hop_nodes:
         return state, False
     more = place.part(np.sort(change.new)).hop_sum(last)
     nodes = state.hop_nodes + len(change.new)
