@@ -144,7 +144,10 @@ def forget(
 
 def _require_known(grown: Grown, touched: Touched, names: Sequence[str]) -> None:
     if not names:
-        raise TaamctlError("no node is named", "write one name per line into the file of --nodes")
+        raise TaamctlError(
+            f"no node is named that {grown.folder} could forget",
+            "write one name per line into the file of --nodes",
+        )
     keys = node_record.keys_of(names, grown.place.salt)
     strangers = [
         name for name, key in zip(names, keys, strict=True) if key.tobytes() not in touched.known

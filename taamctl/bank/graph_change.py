@@ -123,42 +123,94 @@ def first_state(place: Place, ids: Array, y: Array, classes: int) -> ClassState:
     return ClassState(place.sums(hops, y, classes), record, hop_sum, len(ids))
 
 
-def applied(place: Place, state: ClassState, change: Change, name: str) -> Changed:
+@dataclass(frozen=True)
+class Swap:
+    """Rows to take off and rows to put in their place.
+
+    Attributes:
+        before: the part that rows are taken from, in the graph of `there`. taken: [n] bool of it.
+        after: the part that rows are put from. put: [n] bool of it.
+    """
+
+    there: Place
+    before: PartRows
+    taken: Array
+    after: PartRows
+    put: Array
+
+
+def applied(
+    place: Place, state: ClassState, change: Change, name: str, earlier: Place | None = None
+) -> Changed:
     """Return a task's exact part after a change of its training nodes.
 
     Args:
         name: of the task, for messages.
+        earlier: the graph as it was learned, where known nodes have other features or edges now;
+            None: they have not. The change has to be of all nodes of the task then.
 
     Raises:
         TaamctlError: a row that would be taken off is not the one that was learned.
     """
-    before, after = place.part(change.known), place.part(change.after)
-    steps = place.reach
+    after = place.part(change.after)
     newcomers = np.isin(after.ids, change.new)
-    touched = np.union1d(
-        before.ids[before.near(change.gone, steps)], after.ids[after.near(newcomers, steps)]
-    )
-    taken, put = np.isin(before.ids, touched), np.isin(after.ids, touched)
-    _require_same(place, state.record, before, taken | change.whole, name)
+    if earlier is None:
+        swap = _near(place, state.record, change, after, name)
+    else:
+        swap = _edited(place, earlier, state.record, after, name)
     sums, classes = state.sums, len(state.sums.nodes)
     views = len(class_sums.views_of(place.config.bank.router))
     class_sums.require_room(sums.nodes + len(change.new), views)
-    old, now = before.rows(taken, place.hops), after.rows(put, place.hops)
-    sums = sums.plus(place.sums(old, change.y[before.ids[taken]], classes), -1)
-    sums = sums.plus(place.sums(now, change.y[after.ids[put]], classes))
+    there, taken = swap.there, swap.before.ids[swap.taken]
+    y_taken = state.record.label[_places(state.record, there.keys[taken])]
+    sums = sums.plus(there.sums(swap.before.rows(swap.taken, place.hops), y_taken, classes), -1)
+    now = after.rows(swap.put, place.hops)
+    sums = sums.plus(place.sums(now, change.y[after.ids[swap.put]], classes))
     record = without(state.record, place.keys[change.known[change.gone]])
     record = record.joined(place.fresh(change.new, change.y[change.new], node_record.TRAIN))
-    record = _seen(place, record, after, put, now)
+    record = _seen(place, record, after, swap.put, now)
     made = replace(state, sums=sums, record=record)
     made, exact = _with_hop_sum(place, made, change, after, newcomers)
-    return Changed(made, int((taken & ~change.gone).sum()), exact)
+    return Changed(made, len(taken) - int(change.gone.sum()), exact)
+
+
+def _near(place: Place, record: NodeRecord, change: Change, after: PartRows, name: str) -> Swap:
+    """Return the rows near nodes that come or go, in one graph."""
+    before = place.part(change.known)
+    newcomers = np.isin(after.ids, change.new)
+    touched = np.union1d(
+        before.ids[before.near(change.gone, place.reach)],
+        after.ids[after.near(newcomers, place.reach)],
+    )
+    taken, put = np.isin(before.ids, touched), np.isin(after.ids, touched)
+    require_same(place, record, before, taken | change.whole, name)
+    return Swap(place, before, taken, after, put)
+
+
+def _edited(place: Place, earlier: Place, record: NodeRecord, after: PartRows, name: str) -> Swap:
+    """Return the rows that are others now than in an earlier graph."""
+    trained = {key.tobytes() for key in record.key[record.part == node_record.TRAIN]}
+    ids = [row for row, key in enumerate(earlier.keys) if key.tobytes() in trained]
+    if len(ids) < len(trained):
+        raise TaamctlError(
+            f"{earlier.source.graph.name} lacks {len(trained) - len(ids):,} of the nodes that "
+            f"{name} was learned from",
+            "give the whole graph as it was before",
+        )
+    before = earlier.part(np.array(ids, np.int64))
+    known = np.array([key.tobytes() in trained for key in place.keys[after.ids]], bool)
+    other = known.copy()
+    other[known] = _others(place, record, after, known)
+    moved = {key.tobytes() for key in place.keys[after.ids[other]]}
+    taken = np.array([key.tobytes() in moved for key in earlier.keys[before.ids]], bool)
+    require_same(earlier, record, before, taken, name)
+    return Swap(earlier, before, taken, after, other | ~known)
 
 
 def without(record: NodeRecord, keys: Array) -> NodeRecord:
     """Return a record without the nodes of some keys, [K, 16]."""
-    places = record.places()
     kept = np.ones(len(record.key), bool)
-    kept[[places[key.tobytes()] for key in keys]] = False
+    kept[_places(record, keys)] = False
     return record.take(kept)
 
 
@@ -168,15 +220,14 @@ def _seen(place: Place, record: NodeRecord, part: PartRows, put: Array, hops: Ho
     Args:
         put: [n] bool, which nodes of the part. hops: their rows.
     """
-    places = record.places()
-    at = [places[key.tobytes()] for key in place.keys[part.ids[put]]]
+    at = _places(record, place.keys[part.ids[put]])
     check, links = record.check.copy(), record.links.copy()
     check[at] = node_record.checks_of(hops, place.salt)
     links[at] = part.links[put]
     return replace(record, check=check, links=links)
 
 
-def _require_same(
+def require_same(
     place: Place, record: NodeRecord, part: PartRows, wanted: Array, name: str
 ) -> None:
     """Refuse rows that are not those that were learned.
@@ -184,18 +235,29 @@ def _require_same(
     Args:
         wanted: [n] bool, which nodes of the part.
     """
-    places = record.places()
-    at = [places[key.tobytes()] for key in place.keys[part.ids[wanted]]]
-    found = node_record.checks_of(part.rows(wanted, place.hops), place.salt)
-    other = np.abs(found - record.check[at]).max(1, initial=0.0) > node_record.SAME
-    other |= part.links[wanted] != record.links[at]
+    other = _others(place, record, part, wanted)
     if other.any():
         raise TaamctlError(
             f"{int(other.sum()):,} nodes of {name} have other features or edges in "
             f"{place.source.graph.name} than when they were learned",
             "give these nodes with the features and all the edges that they were learned with, "
-            "and their neighbours too",
+            "and their neighbours too; where they changed: taamctl bank update --before, with the "
+            "graph as it was",
         )
+
+
+def _others(place: Place, record: NodeRecord, part: PartRows, wanted: Array) -> Array:
+    """Return which of the wanted nodes have another row than the one that was learned, [K] bool."""
+    at = _places(record, place.keys[part.ids[wanted]])
+    found = node_record.checks_of(part.rows(wanted, place.hops), place.salt)
+    apart = np.abs(found - record.check[at]).max(1, initial=0.0)
+    return np.asarray((apart > node_record.SAME) | (part.links[wanted] != record.links[at]))
+
+
+def _places(record: NodeRecord, keys: Array) -> Array:
+    """Return the rows of keys in a record, [K] int64."""
+    places = record.places()
+    return np.array([places[key.tobytes()] for key in keys], np.int64)
 
 
 def _with_hop_sum(

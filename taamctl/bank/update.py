@@ -12,7 +12,7 @@ import numpy as np
 from taamctl.bank import store
 from taamctl.bank.class_state import ClassState
 from taamctl.bank.context import joined, unused
-from taamctl.bank.graph_change import Change, applied
+from taamctl.bank.graph_change import Change, Place, applied
 from taamctl.bank.graph_source import Source
 from taamctl.bank.grown import (
     Grown,
@@ -24,7 +24,7 @@ from taamctl.bank.grown import (
     solved_anew,
     written,
 )
-from taamctl.bank.node_record import TRAIN, VAL
+from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
 from taamctl.bank.task_file import TaskState, with_state
 from taamctl.bank.task_groups import Group, part_by_name
 from taamctl.core import subnormals
@@ -68,6 +68,7 @@ def update(
     source: Source,
     *,
     context: Source | None = None,
+    before: Source | None = None,
     wait: bool = True,
     progress: Progress = SILENT,
     tell: Tell = lambda line: None,
@@ -81,6 +82,8 @@ def update(
 
     Args:
         context: the graph that the other was imported with: its nodes are looked up too.
+        before: the graph as it was learned, where nodes that the bank knows have other features or
+            edges now; the tasks of such nodes have to be in both graphs with all their nodes.
 
     Raises:
         TaamctlError: the bank keeps no exact sums, or a row to replace is not the one that was
@@ -97,7 +100,12 @@ def update(
                 f"note: {grown.strangers:,} nodes have a class that the bank does not know: "
                 "taamctl bank add-task learns it"
             )
-        works = {k: work for k in range(len(now.tasks)) if (work := _work(grown, k, progress))}
+        earlier = None
+        if before is not None:
+            earlier = beside(folder, now, before, tell).place
+        works = {
+            k: work for k in range(len(now.tasks)) if (work := _work(grown, k, earlier, progress))
+        }
         if not works:
             return []
         changed = {k: work.task for k, work in works.items()}
@@ -109,7 +117,7 @@ def update(
         return [replace(work.told, file=made.tasks[k].file) for k, work in works.items()]
 
 
-def _work(grown: Grown, position: int, progress: Progress) -> Work | None:
+def _work(grown: Grown, position: int, earlier: Place | None, progress: Progress) -> Work | None:
     """Return a task with what the graph adds to it; None where it changes nothing."""
     part = part_by_name(grown.place.source.graph, grown.config.split)
     unseen = (grown.known.task < 0) & (grown.task_of == position)
@@ -117,16 +125,16 @@ def _work(grown: Grown, position: int, progress: Progress) -> Work | None:
     record = grown.records[position]
     _, whole, whole_val = group_of(grown, position, record)
     task = grown.task(position)
-    known = (int((record.part == TRAIN).sum()), int((record.part == VAL).sum()))
-    behind = (whole and task.nodes[0] != known[0]) or (whole_val and task.nodes[1] != known[1])
-    if not (len(new) or len(new_val) or behind):
-        return None
     assert task.exact is not None
     state, replaced, prototype = task.exact(), 0, True
     if len(new) or whole:
         change = _change(grown, position, new, whole=whole)
-        made = applied(grown.place, state, change, grown.name(position))
+        then = earlier if whole else None
+        made = applied(grown.place, state, change, grown.name(position), then)
         state, replaced, prototype = made.state, made.replaced, made.prototype
+    behind = _behind(task, record, whole=whole, whole_val=whole_val)
+    if not (len(new) or len(new_val) or replaced or behind):
+        return None
     state = _with_val(grown, state, new_val)
     task = with_state(task, state, grown.config)
     group, _, _ = group_of(grown, position, state.record)
@@ -137,6 +145,14 @@ def _work(grown: Grown, position: int, progress: Progress) -> Work | None:
         *(len(new), len(new_val), replaced, whole, whole_val, prototype),
     )
     return Work(told, task, group)
+
+
+def _behind(task: TaskState, record: NodeRecord, *, whole: bool, whole_val: bool) -> bool:
+    """Tell whether a task's model or thresholds are of fewer nodes than it knows, and all are at
+    hand.
+    """
+    train, val = (int((record.part == part).sum()) for part in (TRAIN, VAL))
+    return (whole and task.nodes[0] != train) or (whole_val and task.nodes[1] != val)
 
 
 def _change(grown: Grown, position: int, new: Array, *, whole: bool) -> Change:

@@ -17,6 +17,7 @@ WORDS = {
     "--data-root": "FOLDER",
     "--workers": "N",
     "--statement": "FILE",
+    "--before": "FILE",
     "--also": "FOLDER",
     "--nodes": "N",
     "--edges": "N",

@@ -44,7 +44,7 @@ def test_nodes_come_and_go(support: ModuleType, shop: Path) -> None:
     assert made.code == 0, made.err
     assert made.out.startswith("live/tasks/0002-")
     assert "45 new nodes" in made.err
-    assert "known ones have new neighbours" in made.err
+    assert "known ones have another row now" in made.err
     again = support.taamctl(shop, "bank", "update", "live", "--graph", "data/all.h5")
     assert (again.code, again.out) == (0, "")
     assert "no node of a known class is new" in again.err

@@ -165,6 +165,25 @@ def test_new_nodes_that_link_to_old_ones_need_only_what_is_near(taught: Made, gr
     assert same_sums(right, grown)
 
 
+def test_features_and_edges_of_known_nodes_that_changed(taught: Made, graph) -> None:
+    then = thin(named(graph(tuple("abcd"), per_class=60, seed=5)))
+    now = named(graph(tuple("abcd"), per_class=60, seed=5))  # the same nodes with more edges
+    x = now.features.copy()
+    x[17] *= 3
+    x[40] += 0.5
+    now = replace(now, features=x)
+    folder, right = taught("grown", some(then, np.arange(200))), taught("right", now)
+    with pytest.raises(TaamctlError, match="have other features or edges"):
+        update(folder, Source(some(now, np.arange(200))))
+    rows = np.random.default_rng(1).permutation(240)
+    done = update(folder, Source(some(now, rows)), before=Source(some(then, rows[::-1])))
+    assert all(task.replaced > 20 for task in done)
+    assert same_sums(folder, right)
+    assert good(folder)
+    with pytest.raises(TaamctlError, match=r"lacks \d+ of the nodes that task 1 was learned from"):
+        update(folder, Source(now), before=Source(some(then, np.arange(180))))
+
+
 @pytest.mark.parametrize("count", [1, 40, 100])
 @pytest.mark.parametrize("method", ["linear_probe", "taam"])
 def test_a_bank_that_forgot_is_one_that_never_saw_them(
