@@ -20,7 +20,6 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
 from taamctl.features.raw_features import Norm
 from taamctl.learning.kernels import class_sums
-from taamctl.learning.kernels.class_sums import ClassSums
 
 Hops = dict[int, torch.Tensor]
 
@@ -57,11 +56,6 @@ class Place:
         """Return the subgraph that some nodes induce."""
         loops = self.config.precompute.self_loops
         return PartRows(self.source, self.adjacency, ids, loops, self.norm)
-
-    def sums(self, hops: Hops, y: Array, classes: int) -> ClassSums:
-        """Return the sums over some rows."""
-        params = self.config.bank.router
-        return class_sums.collect(hops, y, classes, self.shared.lift, params)
 
     def fresh(self, ids: Array, y: Array, part: int) -> NodeRecord:
         """Return a record of nodes without rows."""
@@ -120,7 +114,9 @@ def first_state(place: Place, ids: Array, y: Array, classes: int) -> ClassState:
     hops = part.rows(every, place.hops)
     record = _seen(place, place.fresh(ids, y, node_record.TRAIN), part, every, hops)
     hop_sum = part.hop_sum(place.config.precompute.max_hop)
-    return ClassState(place.sums(hops, y, classes), record, hop_sum, len(ids))
+    params = place.config.bank.router
+    sums = class_sums.collect(class_sums.Rows(hops, y), classes, place.shared.lift, params)
+    return ClassState(sums, record, hop_sum, len(ids))
 
 
 @dataclass(frozen=True)
@@ -158,20 +154,20 @@ def applied(
         swap = _near(place, state.record, change, after, name)
     else:
         swap = _edited(place, earlier, state.record, after, name)
-    sums, classes = state.sums, len(state.sums.nodes)
-    views = len(class_sums.views_of(place.config.bank.router))
-    class_sums.require_room(sums.nodes + len(change.new), views)
-    there, taken = swap.there, swap.before.ids[swap.taken]
-    y_taken = state.record.label[_places(state.record, there.keys[taken])]
-    sums = sums.plus(there.sums(swap.before.rows(swap.taken, place.hops), y_taken, classes), -1)
+    keys = swap.there.keys[swap.before.ids[swap.taken]]
+    taken = class_sums.Rows(
+        swap.before.rows(swap.taken, place.hops),
+        state.record.label[_places(state.record, keys)],
+    )
     now = after.rows(swap.put, place.hops)
-    sums = sums.plus(place.sums(now, change.y[after.ids[swap.put]], classes))
+    put = class_sums.Rows(now, change.y[after.ids[swap.put]])
+    sums = state.sums.swapped(taken, put, place.shared.lift, place.config.bank.router)
     record = without(state.record, place.keys[change.known[change.gone]])
     record = record.joined(place.fresh(change.new, change.y[change.new], node_record.TRAIN))
     record = _seen(place, record, after, swap.put, now)
     made = replace(state, sums=sums, record=record)
     made, exact = _with_hop_sum(place, made, change, after, newcomers)
-    return Changed(made, len(taken) - int(change.gone.sum()), exact)
+    return Changed(made, len(keys) - int(change.gone.sum()), exact)
 
 
 def _near(place: Place, record: NodeRecord, change: Change, after: PartRows, name: str) -> Swap:

@@ -26,6 +26,14 @@ MOST = 1 << 22  # rows of a class, all views counted: its sums then stay below 2
 
 
 @dataclass(frozen=True)
+class Rows:
+    """Some nodes: j -> S^j X, [N, F] float64, and their classes, [N] int64 from 0."""
+
+    hops: ridge.Hops
+    y: Array
+
+
+@dataclass(frozen=True)
 class ClassSums:
     """What is kept of the training nodes of C classes.
 
@@ -40,15 +48,34 @@ class ClassSums:
     cross: Array
     nodes: Array
 
-    def plus(self, other: ClassSums, sign: int = 1) -> ClassSums:
-        """Return the sums of both, or of these without the others (sign -1), class by class.
+    @staticmethod
+    def empty(classes: int, width: int) -> ClassSums:
+        """Return the sums over no node."""
+        return ClassSums(
+            np.zeros((classes, width * (width + 1) // 2), np.int64),
+            np.zeros((classes, width), np.int64),
+            np.zeros(classes, np.int64),
+        )
+
+    def swapped(self, taken: Rows, put: Rows, lift: ridge.Lift, params: RidgeParams) -> ClassSums:
+        """Return the sums without some rows and with others, a class at a time.
 
         Raises:
-            TaamctlError: a class would have more rows than its whole numbers hold.
+            TaamctlError: a class has more nodes than its whole numbers hold.
         """
-        nodes = self.nodes + sign * other.nodes
-        gram, cross = self.gram + sign * other.gram, self.cross + sign * other.cross
-        return ClassSums(gram, cross, nodes)
+        made = ClassSums(self.gram.copy(), self.cross.copy(), self.nodes.copy())
+        for sign, rows in ((-1, taken), (1, put)):
+            made.nodes[:] += sign * np.bincount(rows.y, minlength=len(self.nodes))
+        require_room(made.nodes, len(views_of(params)))
+        exact = ridge.Lift(lift.matrix.double(), lift.projects)
+        for c in range(len(self.nodes)):
+            for sign, rows in ((-1, taken), (1, put)):
+                at = np.flatnonzero(rows.y == c)
+                if len(at):
+                    gram, cross = _products(rows.hops, at, exact, params)
+                    made.gram[c] += sign * gram
+                    made.cross[c] += sign * cross
+        return made
 
     def of_task(self, views: int) -> ridge.Sums:
         """Return what a regression needs of the task: every class weighs the same.
@@ -74,35 +101,33 @@ def views_of(params: RidgeParams) -> list[Mapping[int, float]]:
     return wanted
 
 
-def collect(
-    hops: ridge.Hops, y: Array, classes: int, lift: ridge.Lift, params: RidgeParams
-) -> ClassSums:
+def collect(rows: Rows, classes: int, lift: ridge.Lift, params: RidgeParams) -> ClassSums:
     """Return the sums over some nodes.
-
-    Args:
-        hops: j -> S^j X, [N, F] float64.
-        y: [N] int64 in 0..classes-1.
 
     Raises:
         TaamctlError: a class has more nodes than its whole numbers hold.
     """
+    features = next(iter(rows.hops.values())).shape[1]
+    none = Rows(rows.hops, np.zeros(0, np.int64))
+    empty = ClassSums.empty(classes, params.profile_width(features))
+    return empty.swapped(none, rows, lift, params)
+
+
+def _products(
+    hops: ridge.Hops, rows: Array, lift: ridge.Lift, params: RidgeParams
+) -> tuple[Array, Array]:
+    """Return the sums over some rows: the packed Gram matrix and the sum of profiles."""
     views = views_of(params)
-    exact = ridge.Lift(lift.matrix.double(), lift.projects)
     width = params.profile_width(next(iter(hops.values())).shape[1])
-    nodes = np.bincount(y, minlength=classes).astype(np.int64)
-    require_room(nodes, len(views))
-    gram = np.zeros((classes, width * (width + 1) // 2), np.int64)
-    cross = np.zeros((classes, width), np.int64)
-    for c in np.flatnonzero(nodes).tolist():
-        square = torch.zeros(width, width, dtype=torch.int64)
-        for rows in _blocks(np.flatnonzero(y == c), ROWS // len(views)):
-            block = {j: hops[j][rows] for j in params.hops}
-            phi = torch.cat([exact.profile(block, view) for view in views])
-            whole = torch.round(phi * STEP)
-            _add_product(square, whole)
-            cross[c] += whole.sum(0).long().numpy()
-        gram[c] = ridge.pack(square).numpy()
-    return ClassSums(gram, cross, nodes)
+    square = torch.zeros(width, width, dtype=torch.int64)
+    total = torch.zeros(width, dtype=torch.int64)
+    for at in _blocks(rows, ROWS // len(views)):
+        block = {j: hops[j][at] for j in params.hops}
+        phi = torch.cat([lift.profile(block, view) for view in views])
+        whole = torch.round(phi * STEP)
+        _add_product(square, whole)
+        total += whole.sum(0).long()
+    return ridge.pack(square).numpy(), total.numpy()
 
 
 def require_room(nodes: Array, views: int) -> None:
