@@ -20,6 +20,7 @@ from taamctl.bank.statement import checksum, statement
 from taamctl.bank.update import update
 from taamctl.bank.verify import verify
 from taamctl.core.errors import TaamctlError
+from taamctl.core.outside import Outside
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.graph.canonical import from_scipy, to_scipy
 
@@ -163,6 +164,28 @@ def test_new_nodes_that_link_to_old_ones_need_only_what_is_near(taught: Made, gr
     (task,) = update(grown, Source(some(whole, np.flatnonzero(near))))
     assert task.replaced > 0
     assert same_sums(right, grown)
+
+
+def test_old_neighbours_may_stand_in_the_context(taught: Made, graph) -> None:
+    whole = named(graph(tuple("abcd"), per_class=50, seed=5))
+    right = taught("right", whole)
+    old, new = some(whole, np.arange(160)), some(whole, np.arange(160, 200))
+    ends = to_scipy(whole.adjacency, np.int8).tocoo()
+    out = (ends.row >= 160) & (ends.col < 160)  # both directions of every edge are there
+    outside = Outside(
+        ends.row[out] - 160, whole.given.node_id[ends.col[out]], np.ones(out.sum(), bool)
+    )
+    grown = taught("grown", old)
+    linking = Source(replace(new, outside=outside))
+    done = update(grown, linking, context=Source(old))
+    assert sum(task.replaced for task in done) > 0
+    assert same_sums(right, grown)
+    without = Source(replace(old, given=replace(old.given, node_id=None)))
+    again = taught("again", old)
+    with pytest.raises(TaamctlError, match="the context lacks"):
+        update(again, linking, context=without)
+    with pytest.raises(TaamctlError, match="learns a new class from its own nodes alone"):
+        add.add(again, linking, context=Source(old))
 
 
 def test_features_and_edges_of_known_nodes_that_changed(taught: Made, graph) -> None:
