@@ -196,8 +196,8 @@ def _require_train(graph: NodeGraph, parts: Parts) -> None:
     if empty:
         raise TaamctlError(
             f"classes without a node to learn from: {', '.join(empty)}",
-            "set split.parts to drawn when the bank is made, or leave these classes out with "
-            "--classes",
+            "leave these classes out with --classes until more nodes are there, or set split.parts "
+            "to drawn when the bank is made",
         )
 
 
