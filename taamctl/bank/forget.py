@@ -76,19 +76,17 @@ class Forgot:
 
 @dataclass
 class Plan:
-    """What is to be done with one task.
+    """What is to be done with one task: its thresholds were measured while the bank knew the nodes.
 
     Attributes:
-        gone: its training nodes to forget, as rows of the graph. keys: [K, 16] of all its nodes to
-            forget. whole, whole_val: the graph has all its nodes to train, to calibrate on.
-        thresholds: whether they were measured while the bank knew any of the nodes.
+        gone: its training nodes to forget, as rows of the graph. keys: [K, 16] of all its nodes
+            to forget. whole: the graph has all its nodes to train on.
+        lost: what cannot be learned again.
     """
 
     gone: Array
     keys: Array
     whole: bool
-    whole_val: bool
-    thresholds: bool
     lost: list[str] = field(default_factory=list)
 
 
@@ -128,16 +126,15 @@ def forget(
         _require_known(grown, touched, sorted(set(names)))
         gone = _rows(grown, keys)
         plans = {k: p for k in range(len(now.tasks)) if (p := _plan(grown, k, gone, touched))}
-        _require_at_hand(grown, plans, folder, purge=purge)
+        _require_at_hand(grown, plans, purge=purge)
         changed, told = {}, {}
         for k, plan in plans.items():
             changed[k], told[k] = _without(grown, k, plan, progress)
         solved = _solved(grown, plans, changed)
         for k, plan in plans.items():
-            if plan.thresholds:
-                changed[k] = _thresholds(grown, changed[k], plan, solved, k)
+            changed[k] = _thresholds(grown, changed[k], plan, solved, k)
         after = _committed(grown, changed, solved, touched, len(keys))
-        for file in after.gone:
+        for file in store.not_yet_gone(folder, after):
             (folder / file).unlink(missing_ok=True)
         return Forgot(len(keys), now, after, list(told.values()), sorted(touched.gone(after)))
 
@@ -193,7 +190,7 @@ def _plan(grown: Grown, position: int, gone: Array, touched: Touched) -> Plan | 
     _require_left(grown, position, left.label[left.part == TRAIN])
     _, whole, whole_val = group_of(grown, position, left)
     known = grown.known.of(position, TRAIN)
-    plan = Plan(known[gone[known]], record.key[mine], whole, whole_val, thresholds=True)
+    plan = Plan(known[gone[known]], record.key[mine], whole)
     if len(plan.gone) and not whole:
         plan.lost += ["model", "prototype"]
     if not whole_val:
@@ -215,7 +212,7 @@ def _require_left(grown: Grown, position: int, labels: Array) -> None:
         )
 
 
-def _require_at_hand(grown: Grown, plans: Mapping[int, Plan], folder: Path, *, purge: bool) -> None:
+def _require_at_hand(grown: Grown, plans: Mapping[int, Plan], *, purge: bool) -> None:
     """Refuse what would leave something behind."""
     shared = grown.now.shared
     assert shared is not None
