@@ -108,7 +108,7 @@ VERBS: dict[str, Verb] = {
     "bank forget": Verb(
         ("bank", "forget", "less", "--nodes", "gone.txt", "--graph", "data/g.h5", "--quiet"),
         ("less",),
-        ("data/g.h5", "live/*", "live/*/*", "gone.txt"),
+        ("data/g.h5", "live/*", "live/tasks/*", "gone.txt"),
         start="live",
         once="does not know",
     ),
