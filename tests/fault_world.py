@@ -31,6 +31,7 @@ PRELOADED = (
     *("taamctl.cli.app", "torch", "h5py", "scipy.sparse", "pandas", "sklearn.linear_model"),
     *("psutil", "filelock", "taamctl.pipeline.walk", "taamctl.stages.train", "taamctl.bank.add"),
     *("taamctl.stages.report", "taamctl.bank.predictor", "taamctl.bank.transfer"),
+    *("taamctl.bank.update", "taamctl.bank.forget", "taamctl.bank.statement"),
     *("taamctl.importing.import_graph", "taamctl.pipeline.check_files", "jinja2"),
 )
 
@@ -43,11 +44,15 @@ class Verb:
         words: its arguments.
         makes: what it writes, as patterns; removed before it is to write it again.
         read: what it reads.
+        start: the folder that what it makes begins as a copy of.
+        once: what it says where it was done already and cannot be done twice.
     """
 
     words: tuple[str, ...]
     makes: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
+    start: str = ""
+    once: str = ""
 
 
 def _stage(name: str, *more: str) -> tuple[str, ...]:
@@ -94,11 +99,26 @@ VERBS: dict[str, Verb] = {
     "bank export": Verb(
         ("bank", "export", "bank", "out.tar"), ("out.tar",), ("bank/*", "bank/*/*")
     ),
+    "bank update": Verb(
+        ("bank", "update", "live", "--graph", "data/g.h5", "--quiet"),
+        ("live",),
+        ("data/g.h5",),
+        start="half",
+    ),
+    "bank forget": Verb(
+        ("bank", "forget", "less", "--nodes", "gone.txt", "--graph", "data/g.h5", "--quiet"),
+        ("less",),
+        ("data/g.h5", "live/*", "live/tasks/*", "gone.txt"),
+        start="live",
+        once="does not know",
+    ),
 }
 # Commands that only look: exit code 1 where something is wrong, and nothing is written.
 LOOKS: dict[str, Verb] = {
     "verify": Verb(
-        ("verify", "outputs", "data", "bank"), (), ("outputs/*/**/*", "data/*", "bank/*")
+        ("verify", "outputs", "data", "bank", "live"),
+        (),
+        ("outputs/*/**/*", "data/*", "bank/*", "live/*"),
     ),
     "bank verify": Verb(("bank", "verify", "bank"), (), ("bank/*", "bank/*/*")),
     "inspect": Verb(
@@ -283,13 +303,34 @@ def make_world(folder: Path) -> tuple[Path, dict[str, float]]:
     run_now(world, ["bank", "add-task", "bank", "--graph", "data/g.h5", "--quiet"])
     run_now(world, ("bank", "export", "bank", "bank.tar"))
     shutil.rmtree(world / "bank")
+    _make_growing(world, rows, ends)
     for name in ("bank import", *VERBS, *LOOKS):
         words = (VERBS | LOOKS)[name].words
+        _begin(world, (VERBS | LOOKS)[name])
         if words[0] in STAGES and "g" not in words:
             seconds[name] = 0.5 * seconds["run"]  # how long it takes alone is not needed exactly
         elif name not in seconds:
             seconds[name] = _timed(world, words)
     return world, seconds
+
+
+def _make_growing(world: Path, rows: Sequence[str], ends: Sequence[str]) -> None:
+    """Make a bank that knows half of the nodes, and a list of nodes to forget."""
+    half = {row.partition(",")[0] for row in rows[:40]}
+    inside = [pair for pair in ends if half.issuperset(pair.split(","))]
+    (world / "h.csv").write_text("\n".join(["id,label,size_cm,mass_kg", *rows[:40]]) + "\n")
+    (world / "h_edges.csv").write_text("\n".join(["source,target", *inside]) + "\n")
+    (world / "gone.txt").write_text("n1\nn2\nn47\n")
+    run_now(world, ["data", "import", "h.csv", "h_edges.csv", "--name", "h"])
+    exact = ("--set", "bank.sums=class", "--set", "bank.router.width=64")
+    run_now(world, ["bank", "create", "half", "--method", "linear_probe", *SET[2:4], *exact])
+    run_now(world, ["bank", "add-task", "half", "--graph", "data/h.h5", "--quiet"])
+
+
+def _begin(world: Path, verb: Verb) -> None:
+    """Lay down what a verb changes, as it was before."""
+    if verb.start:
+        shutil.copytree(world / verb.start, world / verb.makes[0])
 
 
 def other_seed(words: Sequence[str]) -> list[str]:
@@ -311,6 +352,7 @@ def clear(world: Path, verb: Verb) -> None:
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
+    _begin(world, verb)
 
 
 def run_now(world: Path, words: Sequence[str]) -> Ended:

@@ -105,12 +105,18 @@ class Fault:
         is there.
         """
         ended = self.run(name)
-        if ended.code:
+        if ended.code and not _was_done(name, ended):
             self.wrong(f"the next {name} ended with {ended.code}: {ended.err[-300:]!r}")
             return
         self.compare(f"the next {name}")
         for path in worlds.leftovers(self.world):
             self.wrong(f"the next {name} left {path} behind")
+
+
+def _was_done(name: str, ended: Ended) -> bool:
+    """Tell whether a command was refused because it was done before it was disturbed."""
+    once = (VERBS | LOOKS)[name].once
+    return bool(once) and ended.refused and once in ended.err
 
 
 def _below(path: str, pattern: str) -> bool:
@@ -142,7 +148,7 @@ def killed(fault: Fault) -> None:
     if name == "data import" and (fault.world / "data" / "g.h5").exists():
         again = ("--force",)
     nxt = fault.run(name, lambda: None, *again)
-    if nxt.code:
+    if nxt.code and not _was_done(name, nxt):
         fault.wrong(f"the next {name} ended with {nxt.code}: {nxt.err[-300:]!r}")
     if name.startswith("data import"):
         nxt = fault.run("split of one's own")
@@ -162,11 +168,12 @@ def _victims(fault: Fault) -> list[Path]:
     """Return what can rot: artefacts, records, own graphs, the bank."""
     found = [
         path
-        for folder in ("outputs", "data", "bank", "")
+        for folder in ("outputs", "data", "bank", "live", "")
         for path in sorted((fault.world / folder).rglob("*") if folder else fault.world.glob("*"))
         if path.is_file() and path.stat().st_size and not path.name.startswith(".")
     ]
-    return [path for path in dict.fromkeys(found) if path.name not in worlds.GIVEN[:2]]
+    given = (*worlds.GIVEN[:2], "h.csv", "h_edges.csv", "gone.txt")
+    return [path for path in dict.fromkeys(found) if path.name not in given]
 
 
 def _damage(fault: Fault, how: str, path: Path) -> None:

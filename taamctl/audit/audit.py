@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
-from taamctl.audit import checks
+from taamctl.audit import bank_guard, checks
 from taamctl.audit.checks import BASIS, Check, judged
 from taamctl.audit.isolated import TrainingRun
 from taamctl.audit.variants import Case, Run, Variant, changed
@@ -34,12 +35,17 @@ OTHER_CODE = "is not what {stage} gives now (other code, versions or machine"
 
 
 @subnormals.flushed()  # as the stages whose artefacts it looks at
-def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
+def audit(
+    context: Context, dataset: str, runs: Sequence[Run], *, banks: bool = False
+) -> list[Check]:
     """Return every check of one data set and of the runs (method, seed) on it.
 
     A split and features that are missing are made in the outputs; what is there is audited as it is
     and never replaced. Trainings go into a temporary folder; a train.h5 with these parameters that
     is there already is what they are compared with.
+
+    Args:
+        banks: look at a bank of every run too, which is taught, updated and made to forget.
 
     Raises:
         TaamctlError: an artefact was made with other parameters or from other raw data, or a method
@@ -76,7 +82,10 @@ def audit(context: Context, dataset: str, runs: Sequence[Run]) -> list[Check]:
             found.append(_features(case))
         if _failed(found):
             return [*found, Check("train", "perturbations", "not run", BASIS)]
-        return [*found, *_Trial(case, runs).checks()]
+        found += _Trial(case, runs).checks()
+        if banks:
+            found += chain.from_iterable(bank_guard.guard(case, run) for run in runs)
+        return found
 
 
 def _failed(found: Iterable[Check]) -> bool:

@@ -5,20 +5,25 @@ task.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from taamctl.bank import feature_names, router, store, sureness, task_file
+from taamctl.bank import feature_names, node_record, router, store, sureness, task_file
 from taamctl.bank import manifest as manifests
+from taamctl.bank.class_state import ClassState
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.context import joined, unused
+from taamctl.bank.graph_change import Place, first_state
 from taamctl.bank.graph_source import Source
+from taamctl.bank.known_nodes import require_unknown
 from taamctl.bank.manifest import Entry, Manifest
-from taamctl.bank.task_file import Shared, TaskState
+from taamctl.bank.task_file import Shared, TaskState, with_state
 from taamctl.bank.task_groups import Group, new_groups
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
@@ -89,11 +94,15 @@ def add(
         devices.pin(device, config.train.threads)
         store.require(folder, now)
         if context is not None:
+            _require_no_record(config)
             source = joined(source, context)
         elif note := unused(source.graph.outside):
             tell(f"note: {note}")
-        source = _with_the_banks_features(folder, now, config, source, tell)
-        groups, notes = new_groups(source, config.split, now.classes, classes, per_task)
+        source = with_the_banks_features(folder, now, config, source, tell)
+        by_name = config.bank.sums == "class"
+        groups, notes = new_groups(
+            source, config.split, now.classes, classes, per_task, by_name=by_name
+        )
         for note in notes:
             tell(f"note: {note}")
         adjacency = message_edges(source.graph.adjacency, config.split.symmetrize, source.directed)
@@ -106,7 +115,17 @@ def add(
         return list(now.tasks[len(now.tasks) - len(groups) :])
 
 
-def _with_the_banks_features(
+def _require_no_record(config: Config) -> None:
+    """Refuse neighbours of new classes where every node that a sum has seen is recorded."""
+    if config.bank.sums == "class":
+        raise TaamctlError(
+            "--context: a bank with bank.sums=class learns a new class from its own nodes alone, "
+            "so that each of them can be forgotten",
+            "leave --context out; nodes of known classes may have it: taamctl bank update",
+        )
+
+
+def with_the_banks_features(
     folder: Path, now: Manifest, config: Config, source: Source, tell: Tell
 ) -> Source:
     """Return the graph with its features in the order of the bank's; refuse other features."""
@@ -152,16 +171,22 @@ def _add_one(
         )
     else:
         shared = task_file.read_shared(folder / now.shared[0], config)
-    known = [task_file.read_task(folder / t.file) for t in now.tasks]
+    params = config.bank.router
+    known = [task_file.read_task(folder / t.file, params) for t in now.tasks]
     scaled = shared.norm(norm)
     train = propagated(source, adjacency, group.train, group.y_train, config, scaled)
     profiled = range(max(config.infer.hops) + 1)
     val = propagated(source, adjacency, group.val, group.y_val, config, scaled, profiled)
     task = learn(config, shared, now.bounds, group, train, device, progress)
+    if shared.salt is not None:
+        names = node_record.names_of(source.graph)
+        keys = node_record.keys_of(names, shared.salt)
+        place = Place(source, adjacency, config, shared, scaled, shared.salt, keys)
+        task = with_state(task, _first_state(folder, place, group, now), config)
     solved = router.solve(
         [*(t.sums for t in known), task.sums],
         [*(t.classes for t in known), task.classes],
-        config.bank.router,
+        params,
     )
     task = replace(task, nodes=(len(train.y), len(val.y)))
     task = with_validation(task, solved, shared, val, config)
@@ -184,10 +209,25 @@ def _add_one(
     )
 
 
+def _first_state(folder: Path, place: Place, group: Group, now: Manifest) -> ClassState:
+    """Return the exact part of a new task; refuse nodes that another task knows."""
+    every = np.concatenate([group.train, group.val])
+    records = [task_file.read_known(folder / task.file) for task in now.tasks]
+    require_unknown(place, every, records, now)
+    state = first_state(place, group.train, group.y_train, len(group.names))
+    of_val = place.fresh(group.val, group.y_val, node_record.VAL)
+    return replace(state, record=state.record.joined(of_val))
+
+
 def _drawn(config: Config, source: Source, group: Group, norm: str) -> Shared:
-    """Draw what all tasks share, from the bank's seed and its first task's training nodes."""
+    """Draw what all tasks share, from the bank's seed and its first task's training nodes; the key
+    of hashes by chance, so that those of two banks cannot be compared.
+    """
     graph = source.graph
     shared = task_file.draw_shared(config, graph.num_features, graph.feature_names)
+    if config.bank.sums == "class":
+        salt = np.frombuffer(os.urandom(node_record.SALT), np.uint8)
+        shared = replace(shared, salt=salt)
     sizes = column_sizes.resolved(norm, of_whole(graph.features), group.train)
     if isinstance(sizes, str):
         return shared
@@ -236,12 +276,66 @@ def learn(
     Args:
         bounds: class ids of the bank's tasks; the new one's follow them.
     """
+    model = fitted(config, shared, bounds, group, train, device, progress)
+    own_hops = train.own()
+    hops = {j: own_hops[j] for j in config.bank.router.hops}
+
+    def sums() -> ridge.Sums:
+        classes = len(group.names)
+        return task_file.stored(
+            ridge.collect(hops, train.y, classes, shared.lift, config.bank.router)
+        )
+
+    means = profiles.hop_means(
+        train.operator, train.x, np.array([0, len(train.y)]), config.precompute.max_hop
+    )[0].astype(np.float32)
+    return TaskState(
+        group.names,
+        model.bounds,
+        (0, 0),
+        model.losses,
+        model.state,
+        means,
+        cache(sums),
+        np.zeros(0),
+        model.reference,
+    )
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A task's own model: its class ids [low, high), its losses, its state, and its outputs for
+    the shared random rows.
+    """
+
+    bounds: tuple[int, int]
+    losses: Array
+    state: task_file.State
+    reference: Array
+
+
+def fitted(
+    config: Config,
+    shared: Shared,
+    bounds: tuple[tuple[int, int], ...],
+    group: Group,
+    train: Part,
+    device: torch.device,
+    progress: Progress,
+) -> Fitted:
+    """Train the method on one task.
+
+    Args:
+        bounds: class ids of the tasks before; the new one's follow them.
+
+    Raises:
+        TaamctlError: training diverged.
+    """
     low = bounds[-1][1] if bounds else 0
     own, features = (low, low + len(group.names)), shared.probe.shape[1]
     method = config.make(features, (*bounds, own), device)
-    own_hops, nodes = train.own(), len(train.y)
-    h = own_hops[config.precompute.hops]
-    deg = torch.from_numpy(train.operator.degree[:nodes].astype(np.float32))
+    h = train.own()[config.precompute.hops]
+    deg = torch.from_numpy(train.operator.degree[: len(train.y)].astype(np.float32))
     losses = np.asarray(
         method.learn((TaskData(Task(len(bounds), *own), h, train.y + low, deg),), progress)
     )
@@ -251,19 +345,8 @@ def learn(
             "look for extreme values in the features, or make a bank with a lower train.lr",
         )
     state = {name: np.array(array) for name, array in method.state().items()}
-    hops = {j: own_hops[j] for j in config.bank.router.hops}
-    sums = task_file.stored(
-        ridge.collect(hops, train.y, len(group.names), shared.lift, config.bank.router)
-    )
-    means = profiles.hop_means(
-        train.operator, train.x, np.array([0, len(train.y)]), config.precompute.max_hop
-    )[0].astype(np.float32)
-    reference = task_file.reference(
-        task_file.expert(config, shared, state, len(group.names)), shared
-    )
-    return TaskState(
-        group.names, own, (0, 0), losses, state, means, lambda: sums, np.zeros(0), reference
-    )
+    expert = task_file.expert(config, shared, state, len(group.names))
+    return Fitted(own, losses, state, task_file.reference(expert, shared))
 
 
 def with_validation(

@@ -80,12 +80,23 @@ class Bank:
         """Return what is kept of a task."""
         if position not in self._tasks:
             entry = self.manifest.tasks[position]
-            self._tasks[position] = task_file.read_task(self.checked((entry.file, entry.sha256)))
+            path = self.checked((entry.file, entry.sha256))
+            self._tasks[position] = task_file.read_task(path, self.config.bank.router)
         return self._tasks[position]
 
     def expert(self, position: int) -> Method:
-        """Return a task's own model."""
+        """Return a task's own model.
+
+        Raises:
+            TaamctlError: it was taken away when nodes were forgotten.
+        """
         task = self.task(position)
+        if not task.state:
+            raise TaamctlError(
+                f"task {self.manifest.tasks[position].number} has no model of its own: it was "
+                "taken away when nodes were forgotten",
+                "use --decide router, or give all nodes of the task again: taamctl bank update",
+            )
         return task_file.expert(self.config, self.shared, task.state, len(task.classes))
 
     @subnormals.flushed()

@@ -36,7 +36,7 @@ def remove(
         config, stamp = from_plain(now.config, str(folder / manifests.NAME)), None
         if left:
             devices.pin(devices.resolve("cpu"), config.train.threads)
-            tasks = [task_file.read_task(folder / t.file) for t in left]
+            tasks = [task_file.read_task(folder / t.file, config.bank.router) for t in left]
             solved = router.solve(
                 [t.sums for t in tasks], [t.classes for t in tasks], config.bank.router
             )
@@ -74,4 +74,5 @@ def rollback(
                     f"generation {target} needs {folder / file}, which is gone or damaged",
                     "a purged task cannot come back; learn it again with: taamctl bank add-task",
                 )
-        return store.commit(folder, now, replace(old, action=f"back to generation {target}"))
+        back = replace(old, action=f"back to generation {target}", gone=now.gone)
+        return store.commit(folder, now, back)

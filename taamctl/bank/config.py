@@ -103,6 +103,12 @@ def from_params(checked: Params, method: str, seed: int) -> Config:
             "split.val is 0, but a bank learns on validation nodes when to say unknown",
             "set split.val to 0.2",
         )
+    if made.bank.sums == "class" and made.split.parts == "time":
+        raise TaamctlError(
+            "bank.sums is class and split.parts is time: which nodes are the newest would change "
+            "with every update",
+            "add --set split.parts=as_given or drawn",
+        )
     return made
 
 

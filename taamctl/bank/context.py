@@ -10,6 +10,7 @@ import numpy as np
 
 from taamctl.bank import feature_names
 from taamctl.bank.graph_source import Query, Source
+from taamctl.bank.node_record import names_of
 from taamctl.core.errors import TaamctlError
 from taamctl.core.outside import Outside
 from taamctl.core.types import CSR, Array, Given, NodeGraph
@@ -100,7 +101,7 @@ def joined(source: Source, context: Source) -> Source:
         adjacency=joined_edges(graph.adjacency, other.adjacency, outside, places),
         features=_stacked(graph.features, other.features),
         labels=np.concatenate([graph.labels, np.full(more, -1, np.int64)]),
-        given=_padded(graph, more),
+        given=_padded(graph, other),
         outside=None,
     )
     return replace(source, graph=whole, context=more)
@@ -176,12 +177,13 @@ def _stacked(own: Array | CSR, other: Array | CSR) -> Array | CSR:
     return from_scipy(sp.vstack(blocks))
 
 
-def _padded(graph: NodeGraph, more: int) -> Given:
-    """Return what a graph states of its nodes, and nothing of so many more."""
-    given = graph.given
+def _padded(graph: NodeGraph, other: NodeGraph) -> Given:
+    """Return what a graph states of its nodes, and of those of another one their names alone."""
+    given, more = graph.given, other.num_nodes
     part, time = given.part, given.time
+    names = [*names_of(graph), *names_of(other)]
     if part is not None:
         part = np.concatenate([part, np.full(more, -1, np.int8)])
     if time is not None:
         time = np.concatenate([time, np.full(more, np.nan)])
-    return replace(given, part=part, time=time, node_id=None)
+    return replace(given, part=part, time=time, node_id=np.array(names, object))

@@ -60,6 +60,7 @@ class Manifest:
         shared: (file, sha256) of what all tasks share. router: the same of the solved router of
             just these tasks.
         tasks: in the order in which they were learned.
+        gone: files of earlier generations that were deleted because they held what was forgotten.
         format, digest: of the file that it was read from, or written to: its version, and the
             checksum of everything that stands in it. They are not part of what it says.
     """
@@ -73,6 +74,7 @@ class Manifest:
     shared: tuple[str, str] | None = None
     router: tuple[str, str] | None = None
     tasks: tuple[Entry, ...] = ()
+    gone: tuple[str, ...] = ()
     format: int = field(default=FORMAT, compare=False)
     digest: str = field(default="", compare=False)
 
@@ -167,6 +169,7 @@ def _parsed(record: Record) -> Manifest:
         shared=_stamp(record["shared"]),
         router=_stamp(record["router"]),
         tasks=tuple(_entry(task) for task in record["tasks"]),
+        gone=tuple(str(file) for file in record.get("gone", ())),
     )
 
 

@@ -141,11 +141,23 @@ class Predictor:
         """
         usual = self._bank.config.infer.routed(("amp", "cosine")).metric
         asked = self._options.router
+        if asked == "prototype":
+            self._require_prototypes()
         if asked != "auto":
             return asked, usual
         if self._options.unit == "node" or self._options.decide == "router":
             return "ridge", usual
         return self._sure.graph_router(usual)
+
+    def _require_prototypes(self) -> None:
+        """Refuse prototypes where one was taken away."""
+        for position, task in enumerate(self._bank.manifest.tasks):
+            if not len(self._bank.task(position).hop_mean):
+                raise TaamctlError(
+                    f"task {task.number} has no prototype: it was taken away when nodes were "
+                    "forgotten",
+                    "use --router ridge, or give all nodes of the task again: taamctl bank update",
+                )
 
     def _doubts(self) -> tuple[str, ...]:
         """Return what speaks against the tasks that are chosen, as validation has it."""

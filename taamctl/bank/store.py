@@ -69,10 +69,17 @@ def changing(folder: Path, *, wait: bool, tell: Tell) -> Iterator[Manifest]:
     current(folder)  # before a lock file is put beside what is no bank
     with writing(folder / manifests.NAME, wait=wait, tell=tell):
         now = _caught_up(folder, current(folder), tell)
-        for path in strays(folder):
+        for path in [*strays(folder), *(folder / file for file in not_yet_gone(folder, now))]:
             path.unlink(missing_ok=True)
             tell(f"removed {path}: an interrupted command left it")
         yield now
+
+
+def not_yet_gone(folder: Path, now: Manifest) -> list[str]:
+    """Return the files that hold what was forgotten and are still there: a command that was killed
+    after its generation was written leaves them.
+    """
+    return [file for file in now.gone if OURS.fullmatch(file) and (folder / file).exists()]
 
 
 def _caught_up(folder: Path, now: Manifest, tell: Tell) -> Manifest:
@@ -134,9 +141,14 @@ def strays(folder: Path) -> list[Path]:
     late = [
         p
         for p in mine
-        if int(NUMBER.findall(p.name)[0]) > newest and p.relative_to(folder).as_posix() not in kept
+        if number_of(p.name) > newest and p.relative_to(folder).as_posix() not in kept
     ]
     return sorted([*(p for p in folder.rglob(".*.tmp") if p.is_file()), *late])
+
+
+def number_of(file: str) -> int:
+    """Return the generation that a file was made for."""
+    return int(NUMBER.findall(Path(file).name)[0])
 
 
 def files(folder: Path) -> list[Path]:

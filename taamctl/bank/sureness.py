@@ -94,13 +94,9 @@ def measured(tasks: Sequence[TaskState], config: Config, router: Router) -> Sure
     """Return how sure the tasks of a bank are told apart."""
     found = {name: np.full(len(tasks), np.nan) for name in ("node", "ridge")}
     found |= {f"amp/{metric}": np.full(len(tasks), np.nan) for metric in METRICS}
-    table = Prototypes(config, [task.hop_mean for task in tasks]).table
+    if all(len(task.hop_mean) for task in tasks):  # else nodes were forgotten with them
+        _by_prototypes(tasks, config, found)
     for t, task in enumerate(tasks):
-        if task.halves is not None:
-            products = task.halves @ table.T
-            for metric in METRICS:
-                chosen = node_profiles.scores(products, table, metric).argmax(1)
-                found[f"amp/{metric}"][t] = (chosen == t).mean()
         if task.rows is not None:
             said = _task_posterior(task.rows, config, router, len(tasks))
             found["node"][t] = (said.argmax(1) == t).mean()
@@ -108,6 +104,18 @@ def measured(tasks: Sequence[TaskState], config: Config, router: Router) -> Sure
             graphs = sets @ np.log(np.maximum(said, 1e-30))
             found["ridge"][t] = (graphs.argmax(1) == t).mean()
     return Sureness(found)
+
+
+def _by_prototypes(tasks: Sequence[TaskState], config: Config, found: Mapping[str, Array]) -> None:
+    """Note the share of each task's halves that prototypes route right."""
+    table = Prototypes(config, [task.hop_mean for task in tasks]).table
+    for t, task in enumerate(tasks):
+        if task.halves is None:
+            continue
+        products = task.halves @ table.T
+        for metric in METRICS:
+            chosen = node_profiles.scores(products, table, metric).argmax(1)
+            found[f"amp/{metric}"][t] = (chosen == t).mean()
 
 
 def _task_posterior(rows: Array, config: Config, router: Router, tasks: int) -> Array:

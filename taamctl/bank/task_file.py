@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from taamctl.bank import class_state
+from taamctl.bank.class_state import ClassState
 from taamctl.bank.config import Config
+from taamctl.bank.node_record import NodeRecord
 from taamctl.bank.router import Router, owners
 from taamctl.core.errors import TaamctlError
 from taamctl.core.seeding import torch_generator
@@ -18,7 +21,8 @@ from taamctl.core.types import Array, QueryGraph
 from taamctl.features import column_sizes
 from taamctl.features.raw_features import Norm
 from taamctl.learning.contract.method import Method
-from taamctl.learning.kernels import ridge
+from taamctl.learning.kernels import class_sums, ridge
+from taamctl.params.train_params import RidgeParams
 from taamctl.store import artefact_writer, artefacts
 
 PROBES = 64  # random rows of the reference outputs
@@ -37,6 +41,7 @@ class Shared:
         feature_names: F names; empty where the first graph had none, or the bank is from before
             they were kept.
         feature_sizes: [F] float32, what every feature is divided by; None where none is.
+        salt: [16] uint8, key of the hashes of node names; None where no node is recorded.
     """
 
     method: State
@@ -44,6 +49,7 @@ class Shared:
     probe: torch.Tensor
     feature_names: tuple[str, ...] = ()
     feature_sizes: Array | None = None
+    salt: Array | None = None
 
     def norm(self, name: str) -> Norm:
         """Return how features are normalised, by the manifest's name of it."""
@@ -60,8 +66,9 @@ class Shared:
 @dataclass(frozen=True)
 class TaskState:
     """Everything that a bank keeps of a task; arrays as in the `bank_task` artefact, the
-    router's sums when asked for; no halves and rows where the task has no validation node, or is
-    from before they were kept.
+    router's sums and what is exact when asked for; no halves and rows where the task has no
+    validation node, or is from before they were kept. An empty state is that of a task whose own
+    model was taken away when nodes were forgotten.
     """
 
     classes: tuple[str, ...]
@@ -75,6 +82,7 @@ class TaskState:
     reference: Array
     halves: Array | None = None
     rows: Array | None = None
+    exact: Callable[[], ClassState] | None = None
 
 
 def draw_shared(config: Config, num_features: int, feature_names: tuple[str, ...] = ()) -> Shared:
@@ -99,6 +107,8 @@ def write_shared(path: Path, shared: Shared, params: Mapping[str, object]) -> No
             writer.put("features/name", shared.feature_names)
         if shared.feature_sizes is not None:
             writer.put("features/size", shared.feature_sizes)
+        if shared.salt is not None:
+            writer.put("known/salt", shared.salt)
         for name, array in shared.method.items():
             writer.put(f"method/{name}", array)
 
@@ -112,13 +122,13 @@ def read_shared(path: Path, config: Config) -> Shared:
         projects = config.bank.router.profile_width(probe.shape[1]) < probe.shape[1]
         lift = ridge.Lift(torch.from_numpy(file.read("lift")), projects)
         names = tuple(file.read("features/name").tolist()) if file.has("features/name") else ()
-        sizes = file.read("features/size") if file.has("features/size") else None
-        return Shared(_folder(file, "method"), lift, probe, names, sizes)
+        sizes = _optional(file, "features/size")
+        salt = _optional(file, "known/salt")
+        return Shared(_folder(file, "method"), lift, probe, names, sizes, salt)
 
 
 def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> None:
     """Write a task's file."""
-    sums = task.sums()
 
     def fill(writer: artefact_writer.Writer) -> None:
         for name, value in (
@@ -127,12 +137,16 @@ def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> Non
             ("nodes", task.nodes),
             ("loss", task.loss),
             ("hop_mean", task.hop_mean),
-            ("router/gram", ridge.pack(sums.gram).numpy()),
-            ("router/cross", sums.cross.numpy()),
             ("unknown/quantiles", task.quantiles),
             ("reference/logits", task.reference),
         ):
             writer.put(name, value)
+        if task.exact is None:
+            sums = task.sums()
+            writer.put("router/gram", ridge.pack(sums.gram).numpy())
+            writer.put("router/cross", sums.cross.numpy())
+        else:
+            class_state.put_state(writer, task.exact())
         for name, kept in (("routing/halves", task.halves), ("routing/rows", task.rows)):
             if kept is not None:
                 writer.put(name, kept)
@@ -142,8 +156,12 @@ def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> Non
     artefact_writer.create(path, "bank_task", params, fill)
 
 
-def read_task(path: Path) -> TaskState:
-    """Read a task's file, every array checked."""
+def read_task(path: Path, params: RidgeParams) -> TaskState:
+    """Read a task's file, every array checked.
+
+    Args:
+        params: of the bank's router.
+    """
     with artefacts.Artefact(path, "bank_task") as file:
         (low, high), (train, val) = file.read("bounds"), file.read("nodes")
         return TaskState(
@@ -153,21 +171,37 @@ def read_task(path: Path) -> TaskState:
             file.read("loss"),
             _folder(file, "state"),
             file.read("hop_mean"),
-            lambda: read_sums(path),
+            lambda: read_sums(path, params),
             file.read("unknown/quantiles"),
             file.read("reference/logits"),
             _optional(file, "routing/halves"),
             _optional(file, "routing/rows"),
+            _exact_of(path, file),
         )
+
+
+def _exact_of(path: Path, file: artefacts.Artefact) -> Callable[[], ClassState] | None:
+    """Return what reads the exact part of a task; None where it has none."""
+    if not file.has("exact/gram"):
+        return None
+
+    def read() -> ClassState:
+        with artefacts.Artefact(path, "bank_task") as again:
+            return class_state.read_state(again)
+
+    return read
 
 
 def _optional(file: artefacts.Artefact, path: str) -> Array | None:
     return file.read(path) if file.has(path) else None
 
 
-def read_sums(path: Path) -> ridge.Sums:
+def read_sums(path: Path, params: RidgeParams) -> ridge.Sums:
     """Read what the router needs of a task."""
     with artefacts.Artefact(path, "bank_task") as file:
+        if file.has("exact/gram"):
+            views = len(class_sums.views_of(params))
+            return class_state.read_sums(file).of_task(views)
         cross, nodes = (
             torch.from_numpy(file.read("router/cross")).double(),
             int(file.read("nodes")[0]),
@@ -199,6 +233,27 @@ def read_router(path: Path, names: Sequence[tuple[str, ...]]) -> Router:
             file.read("deviation"),
             owners(names),
         )
+
+
+def with_state(task: TaskState, state: ClassState, config: Config) -> TaskState:
+    """Return a task with another exact part, and what follows from it."""
+    views = len(class_sums.views_of(config.bank.router))
+    return replace(
+        task,
+        sums=lambda: state.sums.of_task(views),
+        exact=lambda: state,
+        hop_mean=state.hop_mean,
+    )
+
+
+def read_known(path: Path) -> NodeRecord:
+    """Read which nodes a task has seen.
+
+    Raises:
+        TaamctlError: the bank keeps no record.
+    """
+    with artefacts.Artefact(path, "bank_task") as file:
+        return class_state.read_record(file)
 
 
 def stored(sums: ridge.Sums) -> ridge.Sums:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from taamctl.bank import node_record
 from taamctl.bank.graph_source import Source
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
@@ -38,6 +39,8 @@ def new_groups(
     known: Sequence[str],
     wanted: Sequence[str] | None,
     per_task: int | None,
+    *,
+    by_name: bool = False,
 ) -> tuple[list[Group], list[str]]:
     """Return the new tasks of a graph, in order, and what there is to say about what was left out.
 
@@ -50,12 +53,10 @@ def new_groups(
             are not known.
         per_task: classes per task; None: the graph's own tasks where it states any, else all in
             one.
+        by_name: draw parts by the nodes' names alone, so that they are the same in any batch.
     """
     graph = source.graph
-    labels = graph.labels
-    if params.unlabelled == "as_released" and source.unlabelled_as is not None:
-        labels = np.where(labels < 0, source.unlabelled_as, labels)
-        labels[len(labels) - source.context :] = -1  # neighbours only
+    labels = labels_of(source, params)
     present = set(np.unique(labels[labels >= 0]).tolist())
     if wanted is None:
         chosen = _all_new(graph, present, known)
@@ -75,7 +76,10 @@ def new_groups(
     )
     stream, dropped = build_stream(labels, graph.class_names, whole, graph.given)
     notes = [f"class {d.name} is left out: {d.reason}" for d in dropped if d.label in chosen]
-    parts = _parts(source, labels, stream.labels, whole)
+    if by_name:
+        parts = _parts_by_name(source, labels, stream.labels, params)
+    else:
+        parts = _parts(source, labels, stream.labels, whole)
     groups = []
     for task in stream.tasks:
         made = _group(graph, labels, stream.labels[task.low : task.high], parts)
@@ -86,6 +90,15 @@ def new_groups(
                 "for these classes"
             )
     return groups, notes
+
+
+def labels_of(source: Source, params: SplitParams) -> Array:
+    """Return the label of every node as a bank takes it, [N] int64; -1 = none."""
+    labels = source.graph.labels
+    if params.unlabelled == "as_released" and source.unlabelled_as is not None:
+        labels = np.where(labels < 0, source.unlabelled_as, labels)
+        labels[len(labels) - source.context :] = -1  # neighbours only
+    return labels
 
 
 def _all_new(graph: NodeGraph, present: set[int], known: Sequence[str]) -> list[int]:
@@ -148,14 +161,44 @@ def _parts(source: Source, labels: Array, classes: Sequence[int], params: SplitP
         order = canonical.reader_order(graph.adjacency)
     how = rule(params, graph.given)
     parts = {label: _split(label, labels, order, params, graph, how) for label in classes}
+    _require_train(graph, parts)
+    return parts
+
+
+def _parts_by_name(
+    source: Source, labels: Array, classes: Sequence[int], params: SplitParams
+) -> Parts:
+    graph = source.graph
+    part = part_by_name(graph, params)
+    parts: Parts = {}
+    for label in classes:
+        mine = labels == label
+        train, val = mine & (part == node_record.TRAIN), mine & (part == node_record.VAL)
+        parts[label] = (np.flatnonzero(train), np.flatnonzero(val))
+    _require_train(graph, parts)
+    return parts
+
+
+def part_by_name(graph: NodeGraph, params: SplitParams) -> Array:
+    """Return 0 for every node to train on, 1 to calibrate on, another number for neither,
+    [N] int64: as the graph states them, else drawn by name.
+    """
+    if rule(params, graph.given) == "given":
+        assert graph.given.part is not None
+        return graph.given.part.astype(np.int64)
+    names = node_record.names_of(graph)
+    return node_record.drawn_for_val(names, params.seed, params.val).astype(np.int64)
+
+
+def _require_train(graph: NodeGraph, parts: Parts) -> None:
+    """Refuse classes without a node to learn from."""
     empty = [graph.class_names[label] for label, (train, _) in parts.items() if not len(train)]
     if empty:
         raise TaamctlError(
             f"classes without a node to learn from: {', '.join(empty)}",
-            "set split.parts to drawn when the bank is made, or leave these classes out with "
-            "--classes",
+            "leave these classes out with --classes until more nodes are there, or set split.parts "
+            "to drawn when the bank is made",
         )
-    return parts
 
 
 def _group(graph: NodeGraph, labels: Array, own: Sequence[int], parts: Parts) -> Group:

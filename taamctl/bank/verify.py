@@ -90,6 +90,9 @@ def _files(folder: Path, now: Manifest) -> list[Finding]:
     for file, digest in earlier.items():
         if (folder / file).is_file() and provenance.sha256(folder / file) != digest:
             out.append(Finding(file, False, "changed or damaged; only earlier generations need it"))
+    for file in store.not_yet_gone(folder, now):
+        said = "holds what was forgotten: an interrupted command left it; any change deletes it"
+        out.append(Finding(file, False, said))
     for path in store.files(folder):
         name = path.relative_to(folder).as_posix()
         if not (name in now.files or name in earlier or _is_manifest(path, name, now.generation)):
@@ -129,11 +132,15 @@ def _outputs(folder: Path, now: Manifest) -> list[Finding]:
         shared = task_file.read_shared(folder / now.shared[0], config)
         tasks = []
         for entry in now.tasks:
-            task = task_file.read_task(folder / entry.file)
+            task = task_file.read_task(folder / entry.file, config.bank.router)
             tasks.append(task)
             if task.classes != entry.classes:
                 fault = f"it holds {', '.join(task.classes)}, not {', '.join(entry.classes)}"
                 out.append(Finding(entry.file, False, fault))
+                continue
+            if not task.state:
+                said = "no model of its own: it was taken away when nodes were forgotten"
+                out.append(Finding(f"task {entry.number}", True, said))
                 continue
             expert = task_file.expert(config, shared, task.state, len(task.classes))
             outputs = task_file.reference(expert, shared)

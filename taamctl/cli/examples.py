@@ -54,6 +54,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "bank create": ("taamctl bank create model --method linear_probe --seed 1",),
     "bank add-task": ("taamctl bank add-task model --graph data/shop.h5 --classes Books,Music",),
+    "bank update": ("taamctl bank update model --graph data/shop.h5",),
+    "bank forget": (
+        "taamctl bank forget model --nodes gone.txt --graph data/shop.h5 --statement gone.json",
+    ),
     "bank list": ("taamctl bank list model",),
     "bank verify": ("taamctl bank verify model",),
     "bank remove": ("taamctl bank remove model 1",),

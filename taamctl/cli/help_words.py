@@ -16,6 +16,8 @@ WORDS = {
     "--outputs": "FOLDER",
     "--data-root": "FOLDER",
     "--workers": "N",
+    "--statement": "FILE",
+    "--before": "FILE",
     "--also": "FOLDER",
     "--nodes": "N",
     "--edges": "N",

@@ -19,6 +19,12 @@ def command(
     grid: Grid,
     settings: RawSettings,
     as_json: Annotated[bool, Option("--json", help="Print the list of checks as JSON.")] = False,
+    bank: Annotated[
+        bool,
+        Option(
+            "--bank", help="Look at a bank of each method too: taught, updated and made to forget."
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Prove that training sees training nodes only, on your own data and methods.
@@ -31,6 +37,9 @@ def command(
     and test first: train.h5 has to stay the same in every byte. That is three trainings of every
     run, and one more where train.h5 with these parameters is not there; --set train.epochs=2 makes
     them short, and proves it of two epochs.
+
+    With --bank each method is put into a bank too, which is taught, updated and made to forget,
+    four times. Its sums, models and router have to stay the same in every number.
     """
     from taamctl.audit.audit import audit
     from taamctl.pipeline.walk import runs
@@ -42,7 +51,7 @@ def command(
     found = []
     for dataset in context.params.section(RunParams).datasets:
         mine = [(method, seed) for name, method, seed in runs(context) if name == dataset]
-        for check in audit(context, dataset, mine):
+        for check in audit(context, dataset, mine, banks=bank):
             found.append(
                 {
                     "dataset": dataset,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from taamctl.cli import verb_bank_change, verb_bank_make
+from taamctl.cli import verb_bank_change, verb_bank_forget, verb_bank_make, verb_bank_update
 from taamctl.cli.console import Column, print_table, say
 from taamctl.cli.flat_options import flat
 from taamctl.cli.shared_options import AsJson
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 app.command("create")(verb_bank_make.create)
 app.command("add-task")(flat(verb_bank_make.add_task))
+app.command("update")(flat(verb_bank_update.update))
+app.command("forget")(flat(verb_bank_forget.forget))
 
 
 @app.command("list")

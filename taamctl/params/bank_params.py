@@ -12,6 +12,7 @@ from taamctl.params.train_params import RidgeParams
 DECISIONS = ("router", "expert", "soft")
 ROUTERS = ("auto", "ridge", "prototype")
 UNITS = ("node", "component", "graph")
+SUMS = ("task", "class")
 
 
 @dataclass(frozen=True)
@@ -33,5 +34,10 @@ class BankParams:
         "share of nodes of known classes that may be called unknown; 0 = never say unknown",
         ge=0,
         lt=1,
+    )
+    sums: str = param(
+        "task: a task's sums in float32, which can only be replaced as a whole; class: a class's "
+        "sums as whole numbers and a record of its nodes, for taamctl bank update and forget",
+        choices=SUMS,
     )
     router: RidgeParams = param("node profiles and their regression; as for methods.analytic")

@@ -4,9 +4,38 @@ from __future__ import annotations
 
 from taamctl.store.schema_entries import Entry, Kind
 
+
+def _exact(dtype: str, dims: tuple[str, ...], doc: str) -> Entry:
+    return Entry(dtype, dims, f"{doc}; with bank.sums: class", optional=True, since=2)
+
+
+EXACT: dict[str, Entry] = {
+    "exact/gram": _exact(
+        "int64",
+        ("C", "P*(P+1)/2"),
+        "upper half of every class's Gram matrix of profiles rounded to 2^-20, times 2^40, over "
+        "nodes and views",
+    ),
+    "exact/cross": _exact(
+        "int64", ("C", "P"), "sum of the same profiles, times 2^20, over nodes and views"
+    ),
+    "exact/nodes": _exact("int64", ("C",), "training nodes of every class"),
+    "exact/hop_sum": _exact("float64", ("J", "F"), "sum of S^j X, of which hop_mean is the mean"),
+    "exact/hop_nodes": _exact("int64", ("1",), "how many nodes that sum is of"),
+    "known/key": _exact("uint8", ("V", "16"), "keyed hash of the name of every node, ascending"),
+    "known/class": _exact("int64", ("V",), "class of every node, from 0"),
+    "known/part": _exact("int64", ("V",), "0 = train, 1 = val"),
+    "known/check": _exact(
+        "float64",
+        ("V", "5"),
+        "four random projections of a training node's hop features, and their lengths: tells "
+        "whether a row that is given again is the one that was learned",
+    ),
+    "known/links": _exact("int64", ("V",), "edges at a training node among those of the task"),
+}
 BANK_KINDS: dict[str, Kind] = {
     "bank_shared": Kind(
-        2,
+        3,
         "what all tasks of a bank share, `shared-<generation>.h5`",
         {
             "lift": Entry(
@@ -28,6 +57,13 @@ BANK_KINDS: dict[str, Kind] = {
                 optional=True,
                 since=2,
             ),
+            "known/salt": Entry(
+                "uint8",
+                ("16",),
+                "key of the hashes of node names, drawn by chance; of banks with bank.sums: class",
+                optional=True,
+                since=3,
+            ),
         },
         open_entries=True,
     ),
@@ -47,7 +83,7 @@ BANK_KINDS: dict[str, Kind] = {
         },
     ),
     "bank_task": Kind(
-        1,
+        2,
         "one task of a bank, `tasks/<number>-<digest>.h5`",
         {
             "classes/name": Entry("str", ("C",), "class names, in the order of the task's outputs"),
@@ -66,9 +102,13 @@ BANK_KINDS: dict[str, Kind] = {
             "router/gram": Entry(
                 "float32",
                 ("P*(P+1)/2",),
-                "upper half of the weighted Gram matrix of the node profiles",
+                "upper half of the weighted Gram matrix of the node profiles, with bank.sums: task",
+                optional=True,
             ),
-            "router/cross": Entry("float32", ("P", "C"), "mean profile per class"),
+            "router/cross": Entry(
+                "float32", ("P", "C"), "mean profile per class, with bank.sums: task", optional=True
+            ),
+            **EXACT,
             "unknown/quantiles": Entry(
                 "float64",
                 ("quantile",),

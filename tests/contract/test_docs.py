@@ -99,6 +99,8 @@ QUESTIONS = [
     ("How many seeds do I need?", "how many seeds", "how-many-seeds"),
     ("Is one method better than another?", "better another method", "compare-methods"),
     ("New nodes link to old ones. What now?", "new nodes link old", "link-new-nodes"),
+    ("More nodes of a class that it knows?", "more nodes known classes", "update-bank"),
+    ("Somebody wants to be forgotten.", "forget nodes", "forget-nodes"),
     ("How do I clean old outputs?", "remove old outputs", "clean"),
     ("How do I cite it?", "how to cite", "cite"),
     ("How do I use DVC experiments?", "dvc exp run", "dvc"),

@@ -1,0 +1,88 @@
+"""Which nodes of a graph a bank has seen, and as what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from taamctl.bank import node_record
+from taamctl.bank.node_record import NodeRecord
+from taamctl.core.errors import TaamctlError
+from taamctl.core.types import Array
+
+if TYPE_CHECKING:
+    from taamctl.bank.graph_change import Place
+    from taamctl.bank.manifest import Manifest
+
+SHOWN = 60  # letters of a name in a message
+
+
+@dataclass(frozen=True)
+class KnownNodes:
+    """What the records of all tasks say of the nodes of a graph.
+
+    Attributes:
+        task: [N] position of the task that knows the node; -1: none.
+        label: [N] its class in the task. part: [N] 0 = train, 1 = val; -1: none.
+    """
+
+    task: Array
+    label: Array
+    part: Array
+
+    def of(self, position: int, part: int) -> Array:
+        """Return the nodes that are in one part of a task, ascending."""
+        return np.flatnonzero((self.task == position) & (self.part == part))
+
+
+def known_nodes(keys: Array, records: Sequence[NodeRecord]) -> KnownNodes:
+    """Look the nodes of a graph up in the records of all tasks.
+
+    Args:
+        keys: [N, 16] uint8.
+    """
+    n = len(keys)
+    task, label, part = (np.full(n, -1, np.int64) for _ in range(3))
+    row_of = {key.tobytes(): row for row, key in enumerate(keys)}
+    for position, record in enumerate(records):
+        pairs = [
+            (row_of[key.tobytes()], at)
+            for at, key in enumerate(record.key)
+            if key.tobytes() in row_of
+        ]
+        rows, places = np.array(pairs, np.int64).reshape(-1, 2).T
+        task[rows] = position
+        label[rows], part[rows] = record.label[places], record.part[places]
+    return KnownNodes(task, label, part)
+
+
+def require_names(names: Sequence[str], graph: str) -> None:
+    """Refuse a graph in which two nodes have one name."""
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise TaamctlError(
+            f"{count} nodes of {graph} have the name {name[:SHOWN]!r}",
+            "give every node a name of its own, in the graph and in its --context",
+        )
+
+
+def require_unknown(place: Place, ids: Array, records: Sequence[NodeRecord], now: Manifest) -> None:
+    """Refuse nodes for a new task that another task knows already.
+
+    Args:
+        ids: [n] nodes of the graph.
+    """
+    names = node_record.names_of(place.source.graph)
+    require_names(names, place.source.graph.name)
+    known = known_nodes(place.keys, records)
+    taken = ids[known.task[ids] >= 0]
+    if len(taken):
+        raise TaamctlError(
+            f"the bank knows {len(taken):,} nodes of the new classes already, such as "
+            f"{names[taken[0]][:SHOWN]!r} in task {now.tasks[known.task[taken[0]]].number}",
+            "nodes are told by their names: import graphs with a column of names, each used once",
+        )

@@ -1,0 +1,174 @@
+"""Add nodes and edges of classes that a bank knows: sums are those of all nodes at once, whatever
+came when.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from taamctl.bank import store
+from taamctl.bank.class_state import ClassState
+from taamctl.bank.context import joined, unused
+from taamctl.bank.graph_change import Change, Place, applied
+from taamctl.bank.graph_source import Source
+from taamctl.bank.grown import (
+    Grown,
+    Tell,
+    beside,
+    group_of,
+    recalibrated,
+    refitted,
+    solved_anew,
+    written,
+)
+from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
+from taamctl.bank.task_file import TaskState, with_state
+from taamctl.bank.task_groups import Group, part_by_name
+from taamctl.core import subnormals
+from taamctl.core.progress import SILENT, Progress
+from taamctl.core.types import Array
+
+
+@dataclass(frozen=True)
+class TaskUpdate:
+    """What became of one task.
+
+    Attributes:
+        number: of the task. train, val: nodes that are new to it.
+        replaced: known nodes whose rows changed with their new neighbours.
+        model, thresholds, prototype: whether these are of all nodes that the task knows.
+        file: its file now.
+    """
+
+    number: int
+    train: int
+    val: int
+    replaced: int
+    model: bool
+    thresholds: bool
+    prototype: bool
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One task on its way to the next generation."""
+
+    told: TaskUpdate
+    task: TaskState
+    group: Group
+
+
+@subnormals.flushed()
+def update(
+    folder: Path,
+    source: Source,
+    *,
+    context: Source | None = None,
+    before: Source | None = None,
+    wait: bool = True,
+    progress: Progress = SILENT,
+    tell: Tell = lambda line: None,
+) -> list[TaskUpdate]:
+    """Add the labelled nodes of a graph that the bank has not seen to the tasks of their classes;
+    return what became of every task that changed.
+
+    A node that the bank knows is told by its name, counts no second time, and is a neighbour of
+    the new ones. Where it has new neighbours, its row is replaced. A task's own model and
+    thresholds are learned again where the graph has all its nodes; else they stay as they were.
+
+    Args:
+        context: the graph that the other was imported with: its nodes are looked up too.
+        before: the graph as it was learned, where nodes that the bank knows have other features or
+            edges now; the tasks of such nodes have to be in both graphs with all their nodes.
+
+    Raises:
+        TaamctlError: the bank keeps no exact sums, or a row to replace is not the one that was
+            learned; nothing has changed then.
+    """
+    with store.changing(folder, wait=wait, tell=tell) as now:
+        if context is not None:
+            source = joined(source, context)
+        elif note := unused(source.graph.outside):
+            tell(f"note: {note}")
+        grown = beside(folder, now, source, tell)
+        if grown.strangers:
+            tell(
+                f"note: {grown.strangers:,} nodes have a class that the bank does not know: "
+                "taamctl bank add-task learns it"
+            )
+        earlier = None
+        if before is not None:
+            earlier = beside(folder, now, before, tell).place
+        works = {
+            k: work for k in range(len(now.tasks)) if (work := _work(grown, k, earlier, progress))
+        }
+        if not works:
+            return []
+        changed = {k: work.task for k, work in works.items()}
+        solved = solved_anew(grown, changed)
+        for k, work in works.items():
+            if work.told.thresholds:
+                changed[k] = recalibrated(grown, work.task, work.group, solved)
+        made = written(grown, changed, solved, replace(now, action=_action(works)))
+        return [replace(work.told, file=made.tasks[k].file) for k, work in works.items()]
+
+
+def _work(grown: Grown, position: int, earlier: Place | None, progress: Progress) -> Work | None:
+    """Return a task with what the graph adds to it; None where it changes nothing."""
+    part = part_by_name(grown.place.source.graph, grown.config.split)
+    unseen = (grown.known.task < 0) & (grown.task_of == position)
+    new, new_val = np.flatnonzero(unseen & (part == TRAIN)), np.flatnonzero(unseen & (part == VAL))
+    record = grown.records[position]
+    _, whole, whole_val = group_of(grown, position, record)
+    task = grown.task(position)
+    assert task.exact is not None
+    state, replaced, prototype = task.exact(), 0, True
+    if len(new) or whole:
+        change = _change(grown, position, new, whole=whole)
+        then = earlier if whole else None
+        made = applied(grown.place, state, change, grown.name(position), then)
+        state, replaced, prototype = made.state, made.replaced, made.prototype
+    behind = _behind(task, record, whole=whole, whole_val=whole_val)
+    if not (len(new) or len(new_val) or replaced or behind):
+        return None
+    state = _with_val(grown, state, new_val)
+    task = with_state(task, state, grown.config)
+    group, _, _ = group_of(grown, position, state.record)
+    if whole:
+        task = refitted(grown, position, task, group, progress)
+    told = TaskUpdate(
+        grown.now.tasks[position].number,
+        *(len(new), len(new_val), replaced, whole, whole_val, prototype),
+    )
+    return Work(told, task, group)
+
+
+def _behind(task: TaskState, record: NodeRecord, *, whole: bool, whole_val: bool) -> bool:
+    """Tell whether a task's model or thresholds are of fewer nodes than it knows, and all are at
+    hand.
+    """
+    train, val = (int((record.part == part).sum()) for part in (TRAIN, VAL))
+    return (whole and task.nodes[0] != train) or (whole_val and task.nodes[1] != val)
+
+
+def _change(grown: Grown, position: int, new: Array, *, whole: bool) -> Change:
+    known = grown.known.of(position, TRAIN)
+    y = np.where(grown.known.task == position, grown.known.label, grown.class_of)
+    return Change(known, np.zeros(len(known), bool), new, y, whole)
+
+
+def _with_val(grown: Grown, state: ClassState, new: Array) -> ClassState:
+    """Return a task's exact part with validation nodes that it knows now."""
+    more = grown.place.fresh(new, grown.class_of[new], VAL)
+    return replace(state, record=state.record.joined(more))
+
+
+def _action(works: dict[int, Work]) -> str:
+    """Return what made the generation, in words."""
+    nodes = sum(work.told.train + work.told.val for work in works.values())
+    numbers = ", ".join(str(work.told.number) for work in works.values())
+    return f"updated tasks {numbers} with {nodes:,} nodes"

@@ -1,0 +1,72 @@
+"""`taamctl bank forget`: nodes that go."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from taamctl.cli.console import teller
+from taamctl.cli.node_list import node_list
+from taamctl.cli.one_graph import OneGraph, context_of, source_of
+from taamctl.cli.progress_bars import make_progress
+from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
+from taamctl.cli.verb_bank_make import Folder, NoWait
+
+
+def forget(
+    *,
+    folder: Folder,
+    nodes: Annotated[
+        Path,
+        Option(
+            "--nodes",
+            metavar="FILE",
+            help="Names of the nodes to forget, one per line.",
+            show_default=False,
+        ),
+    ],
+    named: OneGraph,
+    purge: Annotated[
+        bool,
+        Option(
+            "--purge",
+            help="Take away models, prototypes and thresholds for which the graph lacks nodes.",
+        ),
+    ] = False,
+    statement: Annotated[
+        Path | None, Option("--statement", help="JSON file for what is printed.")
+    ] = None,
+    data_root: DataRoot = None,
+    params: ParamsFile = None,
+    overrides: Overrides = None,
+    no_wait: NoWait = False,
+    quiet: Quiet = False,
+) -> None:
+    """Forget nodes: the bank is then as if it had never seen them. All of them or none.
+
+    The graph gives their rows and their neighbours' again. Files of earlier generations that held
+    them are deleted. Prints a statement of what was done, as JSON. The bank has to be made with
+    --set bank.sums=class.
+    """
+    from taamctl.bank import forget as forgetting
+    from taamctl.bank import statement as stating
+    from taamctl.store import atomic_files
+
+    done = forgetting.forget(
+        folder,
+        source_of(named, data_root, params, overrides),
+        node_list(nodes),
+        context=context_of(named),
+        purge=purge,
+        wait=not no_wait,
+        progress=make_progress(quiet),
+        tell=teller(quiet),
+    )
+    said = stating.statement(folder, done)
+    if statement is not None:
+        atomic_files.write_json(statement, said)
+    typer.echo(json.dumps(said, indent=1))
