@@ -26,10 +26,8 @@ from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core import registry
 from taamctl.importing.import_graph import import_graph
-from taamctl.learning.contract.method_plugin import method_class
-from taamctl.params.train_params import TrainParams
 from taamctl.planning import costs, counts, plan
-from taamctl.planning.rehearsal import MARGIN, Rehearsal
+from taamctl.planning.rehearsal import MARGIN
 from taamctl.runtime.job import Context
 from taamctl.runtime.provenance import sidecar_of
 from taamctl.store.atomic_files import read_json
@@ -118,9 +116,8 @@ def compared(graph: str, method: str, overrides: list[str]) -> Iterator[tuple[st
     work = plan.workload(context)
     file = context.layout.file("split", graph)
     exact = counts.exact(counts.of_dataset(context, graph), file, work.hops)
-    own = context.params.plugin("methods", method, registry.method_params(method))
-    params = context.params.section(TrainParams)
-    said = Rehearsal(method_class(method), own, params, exact, work.hops).run()
+    said = plan.rehearse(context, exact, "cpu", graph)[method]
+    assert not isinstance(said, str), said
     train.run(context, graph, method, 1)
     infer.run(context, graph, method, 1)
     eval_stage.run(context, graph, method, 1)

@@ -14,10 +14,11 @@ from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params.params_file import PACKAGED
 from taamctl.params.sections import Params
 from taamctl.params.train_params import TrainParams
-from taamctl.planning import rehearsal
+from taamctl.planning import rehearsal, solving
 from taamctl.planning.costs import Counts
 from taamctl.planning.drawn_stream import CELLS, DrawnStage
-from taamctl.planning.rehearsal import Rehearsal, Spent
+from taamctl.planning.rehearsal import Rehearsal
+from taamctl.planning.spent import Spent
 
 PARAMS = Params("params.yaml", yaml.safe_load(PACKAGED.read_text(encoding="utf-8")))
 TRAIN = replace(PARAMS.section(TrainParams), threads=1, device="cpu", epochs=4)
@@ -48,7 +49,7 @@ def of(name: str, counts: Counts = COUNTS, **changes: object) -> Rehearsal:
 @pytest.mark.parametrize("name", registry.builtin("taamctl.methods"))
 def test_every_method_can_be_rehearsed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsal, "SHORT", 0.0)
-    monkeypatch.setattr(rehearsal, "EIGH", 64)
+    monkeypatch.setattr(solving, "WIDEST", 64)
     threads = torch.get_num_threads()
     found = of(name).run()
     for spent in (found.train, found.infer):
