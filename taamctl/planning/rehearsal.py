@@ -28,7 +28,7 @@ from taamctl.planning.spent import Spent, spent
 SHORT = 0.3  # CPU seconds that a difference of steps should take
 LEAST = 2  # steps of the shortest training
 WALKED = 24  # stages that are walked through to see how a method grows, at most
-START = 0.03  # seconds of a stage that opens and writes its files
+START = 0.04  # seconds of a stage that opens and writes its files
 PAIR = 0.0002  # seconds of one query graph at one stage, however small
 MARGIN = 2  # the factor that measured times keep to, but for a few: tests/benchmarks/estimates.py
 

@@ -118,5 +118,6 @@ def test_a_wide_system_is_priced_from_a_narrow_one(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(solving, "WIDEST", 32)
     monkeypatch.setattr(solving, "spent", lambda work: Spent(1.0, 2.0))
     assert Solving.measured(16, 3).exact == Spent(1.0, 2.0)
+    monkeypatch.setattr(solving, "GROWS", 3)
     assert Solving.measured(64, 3).rough == Spent(8.0, 16.0)
     assert Solving.measured(64, 50).discriminant == Spent(8.0, 16.0)
