@@ -300,11 +300,12 @@ def estimate(
         nodes: of the whole graph.
     """
     counts = counted(facts, features, nodes, work.hops)
+    answered = costs.infer(counts, rates, costs.modulated_answer(counts), once=True)
     priced = (
         (costs.split(counts, rates), 1),
         (costs.precompute(counts, work, rates), 1),
         (costs.train_modulated(counts, work, rates), work.runs),
-        (costs.infer(counts, rates, costs.modulated_answer(counts), once=True), work.runs),
+        (costs.with_routers(answered, counts, work, rates), work.runs),
     )
     return [Estimate(c.stage, int(c.memory), int(c.disk), c.seconds, n) for c, n in priced]
 

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from taamctl.core.units import MIB
+from taamctl.params.train_params import RidgeParams
 
 HIDDEN = 256  # width of the backbone
 COLUMNS = 256  # columns that one propagation step takes at a time
@@ -165,6 +166,7 @@ class Workload:
 
     Attributes:
         limit: bytes of `--max-memory`, 0 without: precompute then goes through the disk.
+        routers: of the routers that learn from sums; None where `infer` looks at none.
     """
 
     hops: int
@@ -176,6 +178,7 @@ class Workload:
     runs: int
     node_batch: int = 0
     limit: int = 0
+    routers: RidgeParams | None = None
 
 
 @dataclass(frozen=True)
@@ -368,6 +371,15 @@ def infer(c: Counts, r: Rates, answer: float, *, once: bool) -> Cost:
     model = 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN)
     memory = TORCH + 4.0 * max(c.val, c.test) * c.features + model + 2 * disk
     return Cost("infer", memory, disk, PER_ARTEFACT + one * times + disk / r.disk)
+
+
+def with_routers(cost: Cost, c: Counts, w: Workload, r: Rates) -> Cost:
+    """Add to `infer` what routers that learn from sums take at every stage."""
+    if w.routers is None:
+        return cost
+    views = 1 + len(w.routers.hops) * w.routers.views
+    solved = train_ridge(c, r, w.routers.profile_width(c.features), views)
+    return replace(cost, seconds=cost.seconds + solved.seconds)
 
 
 def evaluate(c: Counts) -> Cost:

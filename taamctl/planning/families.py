@@ -77,19 +77,12 @@ def training(family: str, own: object, c: Counts, w: Workload, r: Rates) -> Cost
     return replace(formula.train(own, c, w, r), rough=formula.rough)
 
 
-def answering(method: Method, c: Counts, r: Rates, routers: RidgeParams | None = None) -> Cost:
-    """Price `infer` by what an answer takes; a method that propagates its queries (it needs
-    their edges) is marked rough.
-
-    Args:
-        routers: of the routers that learn from sums, which are then priced at every stage of a
-            method that infers task IDs.
+def answering(method: Method, c: Counts, w: Workload, r: Rates) -> Cost:
+    """Price `infer` by what an answer takes, and by how task IDs are inferred where they are; a
+    method that propagates its queries (it needs their edges) is marked rough.
     """
     answer = formula_of(method.facts.family, method.params).answer(method.params, c)
     cost = costs.infer(c, r, answer, once=method.cumulative)
-    cost = replace(cost, rough="edges" in method.facts.query_needs)
-    if routers is None or method.facts.task_id != "inferred":
-        return cost
-    views = 1 + len(routers.hops) * routers.views
-    solved = costs.train_ridge(c, r, routers.profile_width(c.features), views)
-    return replace(cost, seconds=cost.seconds + solved.seconds)
+    if method.facts.task_id == "inferred":
+        cost = costs.with_routers(cost, c, w, r)
+    return replace(cost, rough="edges" in method.facts.query_needs)

@@ -101,7 +101,15 @@ def workload(context: Context) -> Workload:
         runs=len(run.methods) * len(run.seeds),
         node_batch=train.node_batch,
         limit=context.max_memory or 0,
+        routers=_routers(context),
     )
+
+
+def _routers(context: Context) -> RidgeParams | None:
+    """Return what the routers that learn from sums are made with; None where none is looked at."""
+    if context.params.section(InferParams).router == "prototype":
+        return None
+    return context.params.section(LensParams).router
 
 
 def make(
@@ -242,7 +250,6 @@ def lines(
     import torch
 
     run, train = context.params.section(RunParams), context.params.section(TrainParams)
-    routers = _routers(context)
     low, middle, high = three
 
     def line(price: Pricing, method: str = "", times: int = 1, parts: int = 1) -> Line:
@@ -255,7 +262,7 @@ def lines(
         alone = method.independent and method.facts.sees == "current"
         price: Pricing = partial(training, method.facts.family, own, w=work, r=rates)
         of = partial(line, method=name, times=len(run.seeds))
-        answer: Pricing = partial(answering, method, r=rates, routers=routers)
+        answer: Pricing = partial(answering, method, w=work, r=rates)
         seen = measured.get(name)
         if isinstance(seen, Rehearsed):
             usual = partial(training, method.facts.family, own, w=workload(context), r=rates)
@@ -265,13 +272,6 @@ def lines(
         out.append(of(answer))
         out.append(of(costs.evaluate))
     return [*out, line(lambda c: costs.report())]
-
-
-def _routers(context: Context) -> RidgeParams | None:
-    """Return what the routers that learn from sums are made with; None where none is looked at."""
-    if context.params.section(InferParams).router == "prototype":
-        return None
-    return context.params.section(LensParams).router
 
 
 def _scaled(price: Pricing, by: float) -> Pricing:
