@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,7 @@ def look(features: Drawn, asked: Asked, accuracy: Array, after: Mapping[str, Arr
     )
 
 
+@cache
 def settings() -> tuple[InferParams, RouterSettings, PrecomputeParams, SplitParams]:
     """Return the packaged parameters, with narrow profiles for the routers that learn from sums."""
     params = sections.Params("packaged", params_file.read(params_file.PACKAGED))

@@ -29,6 +29,8 @@ SHORT = 0.3  # CPU seconds that a difference of steps should take
 LEAST = 2  # steps of the shortest training
 WALKED = 24  # stages that are walked through to see how a method grows, at most
 START = 0.04  # seconds of a stage that opens and writes its files
+TAUGHT = 0.01  # seconds to keep what a stage taught
+ASKED = 0.005  # seconds to read a task's query graphs, and to keep the answers
 PAIR = 0.0002  # seconds of one query graph at one stage, however small
 MARGIN = 2  # the factor that measured times keep to, but for a few: tests/benchmarks/estimates.py
 
@@ -88,13 +90,21 @@ class Rehearsal:
                 found = replace(found, infer=found.infer + taken, note=note)
         finally:
             torch.set_num_threads(before)
-        row = 4.0 * self.counts.features / HASHED
-        files = [Spent(START + rows * row, START + rows * row) for rows in self._read()]
-        return replace(found, train=found.train + files[0], infer=found.infer + files[1])
+        train, infer = (Spent(seconds, seconds) for seconds in self._files())
+        return replace(found, train=found.train + train, infer=found.infer + infer)
 
-    def _read(self) -> tuple[int, int]:
-        """Return how many rows training and infer read."""
-        return self.counts.train, self.counts.val + self.counts.test
+    def _files(self) -> tuple[float, float]:
+        """Return the seconds that training and infer take for their files: of every stage that is
+        trained, of every task's query graphs, and to read rows.
+        """
+        counts = self.counts
+        row = 4.0 * counts.features / HASHED
+        train = START + TAUGHT * len(self._trained()) + counts.train * row
+        return train, START + ASKED * counts.tasks + (counts.val + counts.test) * row
+
+    def _trained(self) -> list[int]:
+        method = self._made(self._stage(0), "cpu")
+        return [t for t in range(self.counts.tasks) if method.trains(t)]
 
     def _stage(self, index: int) -> DrawnStage:
         together = index + 1 if self.method.facts.sees == "all" else 1
@@ -124,8 +134,7 @@ class Rehearsal:
         }
 
     def _by_steps(self) -> Rehearsed:
-        asked = self._made(self._stage(0), "cpu")
-        trained = [t for t in range(self.counts.tasks) if asked.trains(t)]
+        trained = self._trained()
         first = self._stage(trained[0])
         learned, total = self._learned(first, [])
         total *= first.cut
