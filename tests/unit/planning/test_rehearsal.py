@@ -78,6 +78,16 @@ def test_steps_are_added_up() -> None:
     assert rehearsal._slope(once, least, "f", rehearsal.LEAST, base) == Spent()
 
 
+def test_files_are_priced_by_the_stages_that_are_trained_and_by_rows() -> None:
+    """`joint` is trained once, after the last task."""
+    train, infer = of("finetune")._files()
+    once, same = of("joint")._files()
+    assert train - once == pytest.approx(rehearsal.TAUGHT * (COUNTS.tasks - 1))
+    assert infer == same == pytest.approx(rehearsal.START + 3 * rehearsal.ASKED, rel=1e-3)
+    more = of("finetune", replace(COUNTS, train=10**9))._files()
+    assert more[0] > 100 * train and more[1] == infer
+
+
 def test_drawn_stages_have_the_shapes_of_the_counts() -> None:
     stage = DrawnStage(COUNTS, 2, 1, together=2)
     first, second = stage.data(("x", "edges"))
