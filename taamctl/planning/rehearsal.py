@@ -23,7 +23,7 @@ from taamctl.planning.costs import HASHED, Counts
 from taamctl.planning.drawn_stream import DrawnStage
 from taamctl.planning.routing_rehearsal import RoutingRehearsal
 from taamctl.planning.solving import Solving
-from taamctl.planning.spent import Spent, spent
+from taamctl.planning.spent import Spent, least_spent, spent
 
 SHORT = 0.3  # CPU seconds that a difference of steps should take
 LEAST = 2  # steps of the shortest training
@@ -199,7 +199,7 @@ class Rehearsal:
     def _answers(self, stage: DrawnStage, learned: Learned) -> Spent:
         """Return what `infer` takes for validation and test; it is made on the CPU, always."""
         method = self._made(stage, "cpu")
-        load = spent(lambda: method.load(learned.shared, [learned.state]))
+        load = least_spent(lambda: method.load(learned.shared, [learned.state]))
         loads = load * (2 * self.counts.tasks)
         return loads + _of_infer(method, stage, self.counts)
 
@@ -224,7 +224,7 @@ class Rehearsal:
         method.load({"lift": lift.matrix.numpy()}, [state])
         query = stage.query(self.method.facts.query_needs)
         # what a stage predicts of its own rows, and the hops of them
-        again = spent(lambda: method.logits(query, 0)) * (counts.train / len(query.h))
+        again = least_spent(lambda: method.logits(query, 0)) * (counts.train / len(query.h))
         solving, solved = Solving.measured(width, counts.classes), Spent()
         for t in range(counts.tasks):
             solved += solving.ridge(counts.train * (t + 1) / counts.tasks, own.ridge)
@@ -248,8 +248,8 @@ def _of_infer(method: Method, stage: DrawnStage, counts: Counts) -> Spent:
     query = stage.query(method.facts.query_needs)
     with torch.no_grad():
         logits = method.logits(query, 0)
-        answer = spent(lambda: method.logits(query, 0))
-        scopes = spent(lambda: method.scopes(logits, 0))
+        answer = least_spent(lambda: method.logits(query, 0))
+        scopes = least_spent(lambda: method.scopes(logits, 0))
     share = (counts.val + counts.test) / len(query.h)
     stages = (counts.tasks + 1) / 2
     answers = 2.0 if method.cumulative else stages + 1

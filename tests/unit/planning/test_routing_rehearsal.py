@@ -21,6 +21,7 @@ from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.sections import Params
 from taamctl.params.train_params import InferParams, LensParams
 from taamctl.planning import routing_rehearsal, solving
+from taamctl.planning import spent as spent_module
 from taamctl.planning.costs import Counts
 from taamctl.planning.routing_rehearsal import RoutingRehearsal
 from taamctl.planning.solving import ROUGH_SCORES, Solving
@@ -121,3 +122,11 @@ def test_a_wide_system_is_priced_from_a_narrow_one(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(solving, "GROWS", 3)
     assert Solving.measured(64, 3).rough == Spent(8.0, 16.0)
     assert Solving.measured(64, 50).discriminant == Spent(8.0, 16.0)
+
+
+def test_short_work_is_priced_by_the_call_that_was_disturbed_least(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = iter([Spent(1.0, 3.0), Spent(9.0, 2.0), Spent(2.0, 4.0)])
+    monkeypatch.setattr(spent_module, "spent", lambda work: next(found))
+    assert spent_module.least_spent(lambda: None) == Spent(9.0, 2.0)
