@@ -3,6 +3,11 @@ often that was said before.
 
     python tests/routing_draws.py --draws 200 --seed 0
     python tests/routing_draws.py --draws 200 --seed 3 --seed 4   # counted together
+    python tests/routing_draws.py --seed 3 --keep tests/golden/routing_draws.json
+    python tests/routing_draws.py --table tests/golden/routing_draws.json
+
+`--keep` adds the counts of every seed to a file, and draws no seed that is in it already; `--table`
+prints the table of docs/routing.md from it.
 
 Every graph is split, propagated and routed as `taamctl run` does it. What validation says is
 compared with what became of the test graphs. Accuracies are those of a ridge regression per task on
@@ -21,7 +26,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from itertools import product
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +51,7 @@ from taamctl.stream.task_split import Facts, make_split
 PARTS = ("train", "val", "test")
 PUBLISHED = ("amp", "cosine")
 SAFELY = 0.9  # of the halves of every task's test nodes are right, where it was no luck
+CHOSEN_ON = ("0", "1", "2", "3")  # seeds that the limits of taamctl were set on
 WIDTH = 64  # of the node profiles of the routers that learn from sums
 
 
@@ -230,6 +237,7 @@ def look(features: Drawn, asked: Asked, accuracy: Array, after: Mapping[str, Arr
     )
 
 
+@cache
 def settings() -> tuple[InferParams, RouterSettings, PrecomputeParams, SplitParams]:
     """Return the packaged parameters, with narrow profiles for the routers that learn from sums."""
     params = sections.Params("packaged", params_file.read(params_file.PACKAGED))
@@ -321,20 +329,104 @@ def misses(found: Mapping[str, Any]) -> list[str]:
     return out
 
 
+def unwarned(every: Found, routing: str) -> list[int]:
+    """Return the numbers of the draws that went wrong without a warning."""
+    outcomes = [found[routing] for found in every]
+    return [at for at, o in enumerate(outcomes) if o.right < 1 and not o.warned]
+
+
+def keep(file: Path, seed: int, every: Found) -> None:
+    """Add what came of a seed to a file."""
+    there = kept_draws(file)
+    missed = {n: unwarned(every, n) for n in (name(PUBLISHED), "auto")}
+    there[str(seed)] = {**summary(every), "unwarned": missed}
+    ordered = {n: there[n] for n in sorted(there, key=int)}
+    file.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+
+
+def kept_draws(file: Path) -> dict[str, Any]:
+    """Return what a file holds, by seed."""
+    if not file.is_file():
+        return {}
+    return dict(json.loads(file.read_text(encoding="utf-8")))
+
+
+def interval(hits: int, of: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share (Wilson 1927)."""
+    z = 1.959964
+    middle = (hits + z * z / 2) / (of + z * z)
+    half = z * np.sqrt(hits * (of - hits) / of + z * z / 4) / (of + z * z)
+    return float(max(0.0, middle - half)), float(min(1.0, middle + half))
+
+
+def table(kept: Mapping[str, Any]) -> str:
+    """Return the table of the docs: the seeds that limits were set on, and the others."""
+    heads = ("seeds", "graphs", "routing", "wrong on test", "of these warned", "right")
+    heads += ("by luck", "warned in vain", "AA", "AA where cosine fails")
+    rows = [heads, ("---",) * len(heads)]
+    groups = [[s for s in kept if (s in CHOSEN_ON) == chosen] for chosen in (True, False)]
+    for seeds in filter(None, groups):
+        for routing in (name(PUBLISHED), "auto"):
+            rows.append(_row(seeds, [kept[s] for s in seeds], routing))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _row(seeds: Sequence[str], found: Sequence[Mapping[str, Any]], routing: str) -> tuple[str, ...]:
+    """Return a row of the table: counts added up, and AA averaged over draws."""
+    draws = sum(one["draws"] for one in found)
+    total = {k: sum(f["counts"][routing][k] for f in found) for k in found[0]["counts"][routing]}
+    failing = [one["counts"][name(PUBLISHED)]["wrong"] for one in found]
+    aa = np.average([one["mean AA"][routing] for one in found], weights=[f["draws"] for f in found])
+    there = np.average([one["where cosine fails"][routing] for one in found], weights=failing)
+    return (
+        f"{seeds[0]} to {seeds[-1]}",
+        f"{draws:,}",
+        routing,
+        f"{total['wrong']:,}",
+        _share(total["wrong and warned"], total["wrong"]),
+        f"{total['right']:,}",
+        f"{total['right by luck']:,}",
+        _share(total["warned in vain"], draws),
+        f"{100 * aa:.1f}",
+        f"{100 * there:.1f}",
+    )
+
+
+def _share(hits: int, of: int) -> str:
+    """Return a count, its share in per cent and the interval of that."""
+    low, high = interval(hits, of)
+    return f"{hits:,} = {100 * hits / of:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+
+
 def main() -> int:
     """Draw, print and judge."""
     about, _, _ = str(__doc__).partition("\n")
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--seed", type=int, action="append", help="default: 0")
+    parser.add_argument("--keep", type=Path, help="a file that the counts are added to")
+    parser.add_argument("--table", type=Path, help="print the table of such a file, draw nothing")
     parser.add_argument("--verbose", action="store_true", help="a line of JSON for every graph")
     options = parser.parse_args()
+    if options.table:
+        print(table(kept_draws(options.table)))
+        return 0
     every = []
-    for seed, at in product(options.seed or [0], range(options.draws)):
-        drawn, found = one(1000 * seed + at)
-        every.append(found)
-        if options.verbose:
-            print(json.dumps({"dials": asdict(drawn), **{n: asdict(o) for n, o in found.items()}}))
+    for seed in options.seed or [0]:
+        if options.keep and str(seed) in kept_draws(options.keep):
+            continue
+        of_seed = []
+        for at in range(options.draws):
+            drawn, found = one(1000 * seed + at)
+            of_seed.append(found)
+            if options.verbose:
+                shown = {n: asdict(o) for n, o in found.items()}
+                print(json.dumps({"dials": asdict(drawn), **shown}))
+        every += of_seed
+        if options.keep:
+            keep(options.keep, seed, of_seed)
+    if not every:
+        return 0
     result = summary(every)
     print(json.dumps(result, indent=1))
     wrong = misses(result)

@@ -271,7 +271,7 @@ def counted(facts: StreamFacts, features: FeatureFacts, nodes: int, hops: int) -
         nodes: of the whole graph. hops: k of H = S^k X.
     """
     train, val, test = (facts.parts[part] for part in PARTS)
-    filled = features["density"] if features["kind"] == "sparse" else 1.0
+    filled = features["density"]
     degree = facts.edges_kept / max(1, train.nodes + val.nodes + test.nodes)
     return costs.Counts(
         nodes=nodes,
@@ -287,6 +287,7 @@ def counted(facts: StreamFacts, features: FeatureFacts, nodes: int, hops: int) -
         val=val.nodes,
         test=test.nodes,
         largest=max(t.train for t in facts.tasks),
+        dense=features["kind"] != "sparse",
     )
 
 
@@ -299,11 +300,12 @@ def estimate(
         nodes: of the whole graph.
     """
     counts = counted(facts, features, nodes, work.hops)
+    answered = costs.infer(counts, rates, costs.modulated_answer(counts), once=True)
     priced = (
         (costs.split(counts, rates), 1),
         (costs.precompute(counts, work, rates), 1),
         (costs.train_modulated(counts, work, rates), work.runs),
-        (costs.infer(counts, rates, costs.modulated_answer(counts), once=True), work.runs),
+        (costs.with_routers(answered, counts, work, rates), work.runs),
     )
     return [Estimate(c.stage, int(c.memory), int(c.disk), c.seconds, n) for c, n in priced]
 

@@ -88,7 +88,7 @@ def examine(context: Context, dataset: str, *, quick: bool = False, priced: bool
         estimates = advice.estimate(stream, facts["features"], graph.num_nodes, work, rates)
         findings = advice.room_findings(estimates, there.memory, there.disk)
         if priced and not quick and not findings:
-            estimates = _rehearsed(context, stream, facts)
+            estimates = _rehearsed(context, dataset, stream, facts)
         findings += advice.stream_findings(graph, stream, params)
         routed, more = _routing(context, graph, split, meta.feature_norm, findings)
         findings += more
@@ -116,11 +116,13 @@ def examine(context: Context, dataset: str, *, quick: bool = False, priced: bool
     }
 
 
-def _rehearsed(context: Context, stream: StreamFacts, facts: GraphFacts) -> list[Estimate]:
+def _rehearsed(
+    context: Context, dataset: str, stream: StreamFacts, facts: GraphFacts
+) -> list[Estimate]:
     """Return what every stage takes, training and infer measured on rows of these shapes."""
     work = workload(context)
     counts = advice.counted(stream, facts["features"], facts["nodes"], work.hops)
-    measured = rehearse(context, counts, device_of(context))
+    measured = rehearse(context, counts, device_of(context), dataset)
     rates = packaged(work.threads)
     return advice.estimate_of(lines_of(context, (counts,) * 3, rates, work, measured))
 

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from taamctl.core.units import MIB
+from taamctl.params.train_params import RidgeParams
 
 HIDDEN = 256  # width of the backbone
 COLUMNS = 256  # columns that one propagation step takes at a time
@@ -36,7 +37,7 @@ INFER_PASSES = 8.0  # times that a query's N x 256 floats are gone over, per sta
 PROPAGATE_START = 1.0  # seconds until the propagation's library is there
 PER_ARTEFACT = 0.05  # seconds to write the smallest artefact
 EVAL = 2e8  # predictions per second that are counted
-EVAL_START = 0.015  # seconds of the smallest evaluation
+EVAL_START = 0.02  # seconds of the smallest evaluation
 EVAL_CLASS = 0.0012  # seconds per class: its recall is drawn for every scope, averaging and part
 EVAL_PAIR = 0.00012  # seconds per stage and task
 REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
@@ -117,9 +118,9 @@ class Counts:
     Attributes:
         nodes: of the whole graph. used: directed entries that the split goes over.
         kept, mixed: entries inside a (task, part); entries inside all val or inside all test nodes.
-        features, filled, filled_h: F; share of X, and of H, that is not 0 (1 where stored densely).
+        features, filled, filled_h: F; share of X, and of H, that is not 0.
         train, val, test: rows of the parts. largest: training rows of the largest task.
-        streams: the source gives X a few rows at a time.
+        streams: the source gives X a few rows at a time. dense: X is held densely, zeros and all.
     """
 
     nodes: int
@@ -136,6 +137,12 @@ class Counts:
     test: int
     largest: int
     streams: bool = False
+    dense: bool = False
+
+    @property
+    def is_sparse(self) -> bool:
+        """Tell whether X is held sparsely."""
+        return not self.dense and self.filled < 1
 
     @property
     def rows(self) -> int:
@@ -145,7 +152,7 @@ class Counts:
     @property
     def value(self) -> float:
         """Return the bytes per value of X in memory: 4, or 8 per stored one where sparse."""
-        return 4.0 if self.filled >= 1 else 8.0 * self.filled
+        return 8.0 * self.filled if self.is_sparse else 4.0
 
     @property
     def raw(self) -> float:
@@ -159,6 +166,7 @@ class Workload:
 
     Attributes:
         limit: bytes of `--max-memory`, 0 without: precompute then goes through the disk.
+        routers: of the routers that learn from sums; None where `infer` looks at none.
     """
 
     hops: int
@@ -170,6 +178,7 @@ class Workload:
     runs: int
     node_batch: int = 0
     limit: int = 0
+    routers: RidgeParams | None = None
 
 
 @dataclass(frozen=True)
@@ -201,7 +210,7 @@ def split(c: Counts, r: Rates) -> Cost:
     sorts = SPLIT_SORTS * c.used * math.log2(c.used + 2) / r.sort
     seconds = sorts + SPLIT_PASSES * c.raw / r.copy + c.raw / HASHED
     disk = 4.0 * (c.kept + c.mixed) + 32.0 * c.rows
-    x = c.raw * (1.0 if c.filled >= 1 else SPARSE_COPIES)
+    x = c.raw * (SPARSE_COPIES if c.is_sparse else 1.0)
     memory = PLAIN + SPLIT_EDGE * c.used + SPLIT_NODE * c.nodes + x
     return Cost("split", memory, disk, PER_ARTEFACT + seconds + disk / r.disk)
 
@@ -362,6 +371,15 @@ def infer(c: Counts, r: Rates, answer: float, *, once: bool) -> Cost:
     model = 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN)
     memory = TORCH + 4.0 * max(c.val, c.test) * c.features + model + 2 * disk
     return Cost("infer", memory, disk, PER_ARTEFACT + one * times + disk / r.disk)
+
+
+def with_routers(cost: Cost, c: Counts, w: Workload, r: Rates) -> Cost:
+    """Add to `infer` what routers that learn from sums take at every stage."""
+    if w.routers is None:
+        return cost
+    views = 1 + len(w.routers.hops) * w.routers.views
+    solved = train_ridge(c, r, w.routers.profile_width(c.features), views)
+    return replace(cost, seconds=cost.seconds + solved.seconds)
 
 
 def evaluate(c: Counts) -> Cost:

@@ -29,7 +29,7 @@ MEASURED = "measured: 0.50 on Debian, 0.78 to 0.89 on Citeseer, Computer and Pho
 # class sizes are skewed
 LARGEST = 4.0
 MOST = 1 << 48  # more nodes, edges or features than any machine holds
-SAMPLE = 200  # nodes whose first neighbour is looked at for the reverse edge
+SAMPLE = 200  # nodes whose features are counted, and one neighbour is asked for the reverse edge
 GIVEN_RULES = (
     "every edge is taken as stored in one direction and used in both; --set "
     "split.symmetrize=never counts it as given",
@@ -63,6 +63,7 @@ class Graph:
 
     Attributes:
         joined: entries after symmetrising, per `stored` one. filled: share of X that is not 0.
+        dense: X is held densely, zeros and all.
         directed: used as directed where `split.symmetrize` is `as_released`.
         tasks: how many the graph itself states. share: of edges inside a task (low, middle, high).
         labelled: share of the nodes that have a label.
@@ -77,6 +78,7 @@ class Graph:
     classes: int
     joined: float = 2.0
     filled: float = 1.0
+    dense: bool = False
     directed: bool = False
     tasks: int | None = None
     share: tuple[float, float, float] = SHARE
@@ -134,8 +136,9 @@ def of_dataset(context: Context, name: str) -> Graph:
     if meta.nodes < 0:
         return _generated(source, context.params.plugin("datasets", name, meta.params))
     notes: tuple[str, ...] = ()
+    dense = False
     if source.imported is not None:
-        joined, filled = _looked_at(source.imported, meta.nodes, meta.features)
+        joined, filled, dense = _looked_at(source.imported, meta.nodes, meta.features)
     elif name in KNOWN:
         joined, filled = KNOWN[name]
     else:
@@ -151,6 +154,7 @@ def of_dataset(context: Context, name: str) -> Graph:
         meta.classes,
         joined,
         filled,
+        dense,
         meta.directed,
         source.tasks,
         streams=source.rows is not None,
@@ -171,21 +175,25 @@ def _generated(source: DataSet, own: object) -> Graph:
     return Graph(source.name, *counts, share=spread, streams=source.rows is not None)
 
 
-def _looked_at(file: Path, nodes: int, features: int) -> tuple[float, float]:
+def _looked_at(file: Path, nodes: int, features: int) -> tuple[float, float, bool]:
     """Return (entries after symmetrising per stored one, by looking up the reverse of a sample of
-    edges; share of X that is not 0).
+    edges; share of X that is not 0, where it is held densely of a sample of rows; whether it is).
     """
     with _graph_file.opened(file) as graph:
-        filled = 1.0
-        if not graph.has("features/dense"):
+        some = np.random.default_rng(0).integers(0, max(1, nodes), min(SAMPLE, nodes)).tolist()
+        dense = graph.has("features/dense")
+        if dense:
+            rows = [graph.rows("features/dense", v, v + 1) for v in some]
+            filled = float(np.mean([np.count_nonzero(row) / row.size for row in rows]))
+        else:
             filled = graph.shape("features/indices")[0] / max(1, nodes * features)
         mutual = []
-        for v in np.random.default_rng(0).integers(0, max(1, nodes), min(SAMPLE, nodes)).tolist():
+        for v in some:
             row = _row(graph, v)
             proper = row[row != v]
             if len(proper):
                 mutual.append(v in _row(graph, int(proper[len(proper) // 2])))
-    return 2.0 - sum(mutual) / len(mutual) if mutual else 1.0, filled
+    return 2.0 - sum(mutual) / len(mutual) if mutual else 1.0, filled, dense
 
 
 def _row(graph: Artefact, v: int) -> Array:
@@ -248,6 +256,7 @@ def _counts(graph: Graph, hops: int, kept: int, parts: tuple[int, int, int], **o
         nodes=graph.nodes,
         features=graph.features,
         filled=graph.filled,
+        dense=graph.dense,
         filled_h=reach(graph.filled, kept / max(1, train + val + test), hops),
         streams=graph.streams,
         kept=kept,

@@ -77,10 +77,12 @@ def training(family: str, own: object, c: Counts, w: Workload, r: Rates) -> Cost
     return replace(formula.train(own, c, w, r), rough=formula.rough)
 
 
-def answering(method: Method, c: Counts, r: Rates) -> Cost:
-    """Price `infer` by what an answer takes; a method that propagates its queries (it needs
-    their edges) is marked rough.
+def answering(method: Method, c: Counts, w: Workload, r: Rates) -> Cost:
+    """Price `infer` by what an answer takes, and by how task IDs are inferred where they are; a
+    method that propagates its queries (it needs their edges) is marked rough.
     """
     answer = formula_of(method.facts.family, method.params).answer(method.params, c)
     cost = costs.infer(c, r, answer, once=method.cumulative)
+    if method.facts.task_id == "inferred":
+        cost = costs.with_routers(cost, c, w, r)
     return replace(cost, rough="edges" in method.facts.query_needs)

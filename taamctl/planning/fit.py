@@ -208,7 +208,12 @@ def _less_disk(there: int, again: Pricing, work: Workload) -> tuple[str, tuple[s
         return sum(t.cost.disk * t.times for t in again(changed))
 
     for names in (("store_x",), ("store_edges",), ("store_x", "store_edges")):
-        if need(replace(work, **dict.fromkeys(names, False))) <= there:
+        fewer = replace(
+            work,
+            store_x=work.store_x and "store_x" not in names,
+            store_edges=work.store_edges and "store_edges" not in names,
+        )
+        if need(fewer) <= there:
             changes = tuple(f"precompute.{name}=false" for name in names)
             options = " ".join(f"--set {change}" for change in changes)
             return f"leave out what few methods read: {options}", changes

@@ -20,13 +20,14 @@ from taamctl.learning.contract.method_plugin import declaring, method_class
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.split_params import SplitParams
-from taamctl.params.train_params import TrainParams
-from taamctl.planning import costs, counts, fit
+from taamctl.params.train_params import InferParams, LensParams, RidgeParams, TrainParams
+from taamctl.planning import costs, counts, fit, routing_look
 from taamctl.planning.costs import Cost, Counts, Rates, Workload
 from taamctl.planning.families import answering, training
 from taamctl.planning.finding import NOTE, STOP, Finding
 from taamctl.planning.fit import Line, Machine
 from taamctl.planning.rehearsal import MARGIN, Rehearsal, Rehearsed
+from taamctl.planning.routing_rehearsal import RoutingRehearsal
 from taamctl.runtime.job import Context
 from taamctl.store import atomic_files
 
@@ -99,7 +100,15 @@ def workload(context: Context) -> Workload:
         runs=len(run.methods) * len(run.seeds),
         node_batch=train.node_batch,
         limit=context.max_memory or 0,
+        routers=_routers(context),
     )
+
+
+def _routers(context: Context) -> RidgeParams | None:
+    """Return what the routers that learn from sums are made with; None where none is looked at."""
+    if context.params.section(InferParams).router == "prototype":
+        return None
+    return context.params.section(LensParams).router
 
 
 def make(
@@ -174,8 +183,9 @@ def _graph(
     notes = (*notes, *_unpriced(graph.name, work))
     measured: Measured = {}
     if rehearsed:
-        measured = rehearse(context, middle, device_of(context))
-        notes = (*notes, *_not_measured(measured))
+        there = graph.name if graph.brought else None
+        measured = rehearse(context, middle, device_of(context), there)
+        notes = (*notes, *_said_of(measured))
     again = partial(lines, context, (low, middle, high), rates, measured=measured)
     table = again(work)
     total = {
@@ -198,22 +208,36 @@ def _graph(
     }
 
 
-def rehearse(context: Context, c: Counts, device: str) -> Measured:
-    """Return method -> what it was measured to take on rows of these shapes, or why it was not."""
+def rehearse(context: Context, c: Counts, device: str, dataset: str | None = None) -> Measured:
+    """Return method -> what it was measured to take on rows of these shapes, or why it was not.
+
+    Args:
+        dataset: whose features, where they are there, tell at which stages of `infer.router: auto`
+            regressions are looked at.
+    """
     hops = context.params.section(PrecomputeParams).hops
     train = context.params.section(TrainParams)
     found: Measured = {}
+    routings: dict[object, RoutingRehearsal] = {}
     for name in context.params.section(RunParams).methods:
         own = context.params.plugin("methods", name, registry.method_params(name))
+        method = method_class(name)
+        facts = method.facts
+        alike = (facts.routing, facts.task_id == "inferred")
+        if alike not in routings:
+            routings[alike] = routing_look.of_method(context, facts, c, dataset)
         try:
-            found[name] = Rehearsal(method_class(name), own, train, c, hops, device).run()
+            found[name] = Rehearsal(method, own, train, c, hops, device, routings[alike]).run()
         except (TaamctlError, ArithmeticError, LookupError, RuntimeError, ValueError) as error:
             found[name] = f"could not be rehearsed, its times are from counts ({error})"[:200]
     return found
 
 
-def _not_measured(measured: Measured) -> list[str]:
-    return [f"{name}: {why}" for name, why in measured.items() if isinstance(why, str)]
+def _said_of(measured: Measured) -> list[str]:
+    """Return which methods were not measured and why, and what the others' prices rest on."""
+    missing = [f"{name}: {why}" for name, why in measured.items() if isinstance(why, str)]
+    made = [seen.note for seen in measured.values() if isinstance(seen, Rehearsed)]
+    return [*missing, *dict.fromkeys(note for note in made if note)]
 
 
 def lines(
@@ -242,7 +266,7 @@ def lines(
         alone = method.independent and method.facts.sees == "current"
         price: Pricing = partial(training, method.facts.family, own, w=work, r=rates)
         of = partial(line, method=name, times=len(run.seeds))
-        answer: Pricing = partial(answering, method, r=rates)
+        answer: Pricing = partial(answering, method, w=work, r=rates)
         seen = measured.get(name)
         if isinstance(seen, Rehearsed):
             usual = partial(training, method.facts.family, own, w=workload(context), r=rates)

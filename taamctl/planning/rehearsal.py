@@ -8,8 +8,7 @@ epochs and f_i what else its parameters repeat, and c, a and b_i come from a few
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Protocol
 
@@ -22,42 +21,27 @@ from taamctl.learning.kernels import ridge
 from taamctl.params.train_params import RidgeParams, TrainParams
 from taamctl.planning.costs import HASHED, Counts
 from taamctl.planning.drawn_stream import DrawnStage
+from taamctl.planning.routing_rehearsal import RoutingRehearsal
+from taamctl.planning.solving import Solving
+from taamctl.planning.spent import Spent, least_spent, spent
 
 SHORT = 0.3  # CPU seconds that a difference of steps should take
 LEAST = 2  # steps of the shortest training
 WALKED = 24  # stages that are walked through to see how a method grows, at most
-EIGH = 512  # width of the eigenvalue problem that is measured
-START = 0.03  # seconds of a stage that opens and writes its files
+START = 0.04  # seconds of a stage that opens and writes its files
+TAUGHT = 0.01  # seconds to keep what a stage taught
+ASKED = 0.005  # seconds to read a task's query graphs, and to keep the answers
 PAIR = 0.0002  # seconds of one query graph at one stage, however small
 MARGIN = 2  # the factor that measured times keep to, but for a few: tests/benchmarks/estimates.py
 
 
 @dataclass(frozen=True)
-class Spent:
-    """Seconds on the clock, and of all processors."""
-
-    wall: float = 0.0
-    cpu: float = 0.0
-
-    def __add__(self, other: Spent) -> Spent:
-        """Return both after each other."""
-        return Spent(self.wall + other.wall, self.cpu + other.cpu)
-
-    def __sub__(self, other: Spent) -> Spent:
-        """Return what is left of it, never less than nothing."""
-        return Spent(max(0.0, self.wall - other.wall), max(0.0, self.cpu - other.cpu))
-
-    def __mul__(self, times: float) -> Spent:
-        """Return it so many times."""
-        return Spent(self.wall * times, self.cpu * times)
-
-
-@dataclass(frozen=True)
 class Rehearsed:
-    """What a method takes: its whole training, and one `infer`."""
+    """What a method takes: its whole training, and one `infer`; note: what that rests on."""
 
     train: Spent
     infer: Spent
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,18 +60,13 @@ class Once(Protocol):
         """Return what it takes."""
 
 
-def spent(work: Callable[[], object]) -> Spent:
-    """Return what some work takes."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    work()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return Spent(time.perf_counter() - wall, time.process_time() - cpu)
-
-
 @dataclass(frozen=True)
 class Rehearsal:
-    """One method with its parameters, on one graph's counts; hops: k of H = S^k X."""
+    """One method with its parameters, on one graph's counts.
+
+    Attributes:
+        hops: k of H = S^k X. routing: of its task IDs; None where they cost nothing.
+    """
 
     method: type[Method]
     own: object
@@ -95,6 +74,7 @@ class Rehearsal:
     counts: Counts
     hops: int
     device: str = "cpu"
+    routing: RoutingRehearsal | None = None
 
     def run(self) -> Rehearsed:
         """Return what the method takes."""
@@ -105,15 +85,26 @@ class Rehearsal:
                 found = self._ridge(self.own)
             else:
                 found = self._by_steps()
+            if self.routing is not None:
+                taken, note = self.routing.taken, self.routing.note
+                found = replace(found, infer=found.infer + taken, note=note)
         finally:
             torch.set_num_threads(before)
-        row = 4.0 * self.counts.features / HASHED
-        files = [Spent(START + rows * row, START + rows * row) for rows in self._read()]
-        return Rehearsed(found.train + files[0], found.infer + files[1])
+        train, infer = (Spent(seconds, seconds) for seconds in self._files())
+        return replace(found, train=found.train + train, infer=found.infer + infer)
 
-    def _read(self) -> tuple[int, int]:
-        """Return how many rows training and infer read."""
-        return self.counts.train, self.counts.val + self.counts.test
+    def _files(self) -> tuple[float, float]:
+        """Return the seconds that training and infer take for their files: of every stage that is
+        trained, of every task's query graphs, and to read rows.
+        """
+        counts = self.counts
+        row = 4.0 * counts.features / HASHED
+        train = START + TAUGHT * len(self._trained()) + counts.train * row
+        return train, START + ASKED * counts.tasks + (counts.val + counts.test) * row
+
+    def _trained(self) -> list[int]:
+        method = self._made(self._stage(0), "cpu")
+        return [t for t in range(self.counts.tasks) if method.trains(t)]
 
     def _stage(self, index: int) -> DrawnStage:
         together = index + 1 if self.method.facts.sees == "all" else 1
@@ -143,8 +134,7 @@ class Rehearsal:
         }
 
     def _by_steps(self) -> Rehearsed:
-        asked = self._made(self._stage(0), "cpu")
-        trained = [t for t in range(self.counts.tasks) if asked.trains(t)]
+        trained = self._trained()
         first = self._stage(trained[0])
         learned, total = self._learned(first, [])
         total *= first.cut
@@ -209,13 +199,13 @@ class Rehearsal:
     def _answers(self, stage: DrawnStage, learned: Learned) -> Spent:
         """Return what `infer` takes for validation and test; it is made on the CPU, always."""
         method = self._made(stage, "cpu")
-        load = spent(lambda: method.load(learned.shared, [learned.state]))
+        load = least_spent(lambda: method.load(learned.shared, [learned.state]))
         loads = load * (2 * self.counts.tasks)
         return loads + _of_infer(method, stage, self.counts)
 
     def _ridge(self, own: RidgeParams) -> Rehearsed:
-        """Return what the closed form takes: hops and sums of all rows, and an eigenvalue problem
-        per stage, measured at a smaller width.
+        """Return what the closed form takes: hops and sums of all rows, and a regression per
+        stage.
         """
         counts, stage = self.counts, self._stage(0)
         method = self._made(stage, "cpu")
@@ -234,8 +224,10 @@ class Rehearsal:
         method.load({"lift": lift.matrix.numpy()}, [state])
         query = stage.query(self.method.facts.query_needs)
         # what a stage predicts of its own rows, and the hops of them
-        again = spent(lambda: method.logits(query, 0)) * (counts.train / len(query.h))
-        solved = eigenvalues(width) * counts.tasks
+        again = least_spent(lambda: method.logits(query, 0)) * (counts.train / len(query.h))
+        solving, solved = Solving.measured(width, counts.classes), Spent()
+        for t in range(counts.tasks):
+            solved += solving.ridge(counts.train * (t + 1) / counts.tasks, own.ridge)
         return Rehearsed(sums + again + solved, _of_infer(method, stage, counts))
 
 
@@ -251,24 +243,13 @@ def _slope(once: Once, least: Mapping[str, int], name: str, most: int, base: Spe
     return Spent()
 
 
-def eigenvalues(width: int) -> Spent:
-    """Return what the eigenvalues and vectors of a symmetric float64 matrix take, from those of one
-    of 512 x 512 at most.
-    """
-    small = min(width, EIGH)
-    drawn = torch.rand(small, small, dtype=torch.float64)
-    gram = drawn @ drawn.T
-    torch.linalg.eigh(gram)
-    return spent(lambda: torch.linalg.eigh(gram)) * (width / small) ** 3
-
-
 def _of_infer(method: Method, stage: DrawnStage, counts: Counts) -> Spent:
     """Return what the answers of all stages take, from those for one query graph."""
     query = stage.query(method.facts.query_needs)
     with torch.no_grad():
         logits = method.logits(query, 0)
-        answer = spent(lambda: method.logits(query, 0))
-        scopes = spent(lambda: method.scopes(logits, 0))
+        answer = least_spent(lambda: method.logits(query, 0))
+        scopes = least_spent(lambda: method.scopes(logits, 0))
     share = (counts.val + counts.test) / len(query.h)
     stages = (counts.tasks + 1) / 2
     answers = 2.0 if method.cumulative else stages + 1

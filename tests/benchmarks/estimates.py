@@ -1,13 +1,17 @@
 """What `taamctl plan` says of twelve generated graphs of different shapes beside what runs take:
-`python tests/benchmarks/estimates.py [--graph NAME]... [--method NAME]... [--threads N] [--full]`.
+`python tests/benchmarks/estimates.py [--graph NAME]... [--method NAME]... [--threads N] [--full]
+[--into FILE]`.
 
 For train, infer and eval of every method: seconds said and taken, and their ratio (said / taken),
 in CPU seconds of all threads, which hardly change with what else the machine does; the last lines
-count how many ratios lie within a factor of 2, and name the others. Never part of a build.
+count how many ratios lie within a factor of 2, and name the others. Stages where both are below
+FLOOR seconds are named apart: opening files and the grain of the clock decide there. With `--into`
+every line is kept, what is in the file already is not measured again, and the count is of all that
+is in it, so graphs can be measured one by one, or several at once. Never part of a build.
 
-Graphs have a quarter of their nodes, and trainings a part of their steps, so that all of them take
-some minutes: what is said follows from the same measurements. `--full` runs the published length,
-which takes hours: name some graphs and methods.
+Graphs have a quarter of their nodes, trainings a part of their steps, and regressions half their
+width, so that all of it takes some minutes: what is said follows from the same measurements.
+`--full` runs the published length, which takes hours: name some graphs and methods.
 """
 
 from __future__ import annotations
@@ -26,10 +30,8 @@ from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core import registry
 from taamctl.importing.import_graph import import_graph
-from taamctl.learning.contract.method_plugin import method_class
-from taamctl.params.train_params import TrainParams
 from taamctl.planning import costs, counts, plan
-from taamctl.planning.rehearsal import MARGIN, Rehearsal
+from taamctl.planning.rehearsal import MARGIN
 from taamctl.runtime.job import Context
 from taamctl.runtime.provenance import sidecar_of
 from taamctl.store.atomic_files import read_json
@@ -46,8 +48,9 @@ class Shape(NamedTuple):
 
 
 LEAST = 0.01  # seconds: the clock of a processor tells no less
+FLOOR = 0.1  # seconds of a stage below which its price is about files and the clock
 FEWER = 4  # times fewer nodes than a shape has, without --full
-# What is repeated, as parameters -> how often without --full.
+# What is repeated, as parameters -> how often, and how wide regressions are, without --full.
 SHORTER = {
     "train.epochs": 60,
     "methods.cat.encoders": 60,
@@ -58,6 +61,10 @@ SHORTER = {
     "methods.delome.iterations": 40,
     "methods.tpp.pretrain_epochs": 20,
     "methods.gpf.pretrain_epochs": 20,
+    "methods.analytic.width": 700,
+    "methods.analytic.widest": 700,
+    "lens.router.width": 700,
+    "lens.router.widest": 700,
 }
 SHAPES = {
     "small": Shape(600, 4, 50, 6, 0.1),
@@ -118,15 +125,67 @@ def compared(graph: str, method: str, overrides: list[str]) -> Iterator[tuple[st
     work = plan.workload(context)
     file = context.layout.file("split", graph)
     exact = counts.exact(counts.of_dataset(context, graph), file, work.hops)
-    own = context.params.plugin("methods", method, registry.method_params(method))
-    params = context.params.section(TrainParams)
-    said = Rehearsal(method_class(method), own, params, exact, work.hops).run()
+    said = plan.rehearse(context, exact, "cpu", graph)[method]
+    assert not isinstance(said, str), said
     train.run(context, graph, method, 1)
     infer.run(context, graph, method, 1)
     eval_stage.run(context, graph, method, 1)
     yield "train", said.train.cpu, taken(context, "train", graph, method)
     yield "infer", said.infer.cpu, taken(context, "infer", graph, method)
     yield "eval", costs.evaluate(exact).seconds, taken(context, "eval", graph, method)
+
+
+class Line(NamedTuple):
+    """A stage of a run: CPU seconds said and taken."""
+
+    graph: str
+    method: str
+    stage: str
+    said: float
+    taken: float
+
+    @property
+    def ratio(self) -> float:
+        """Return how many times what was taken was said."""
+        return self.said / max(self.taken, LEAST)
+
+    @property
+    def right(self) -> bool:
+        """Tell whether the price is within the margin."""
+        return 1 / MARGIN <= self.ratio <= MARGIN
+
+    @property
+    def short(self) -> bool:
+        """Tell whether both are too short to say much."""
+        return max(self.said, self.taken) < FLOOR
+
+    def __str__(self) -> str:
+        """Return it as it is printed and kept."""
+        names = f"{self.graph:8} {self.method:14} {self.stage:6}"
+        return f"{names} {self.said:9.3f} {self.taken:9.3f} {self.ratio:6.2f}"
+
+
+def kept(file: Path | None) -> list[Line]:
+    """Return the lines of a file, where it is there."""
+    if file is None or not file.is_file():
+        return []
+    rows = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
+    return [Line(*names, float(a), float(b)) for *names, a, b, _ in rows]
+
+
+def summary(lines: list[Line]) -> Iterator[str]:
+    """Yield how many prices of every stage are right, and which are not."""
+    for stage in dict.fromkeys(line.stage for line in lines):
+        found = [line for line in lines if line.stage == stage]
+        right = sum(line.right for line in found)
+        yield f"{stage}: {right} of {len(found)} within a factor of {MARGIN}"
+        for short, words in ((False, "outside"), (True, f"outside, below {FLOOR} s")):
+            names = [
+                f"{line.graph} {line.method} {line.ratio:.2f}"
+                for line in found
+                if not line.right and line.short == short
+            ]
+            yield f"  {len(names)} {words}: {', '.join(names) or 'none'}"
 
 
 def main() -> None:
@@ -136,27 +195,27 @@ def main() -> None:
     parser.add_argument("--method", action="append")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--full", action="store_true", help="whole graphs, published length")
+    parser.add_argument("--into", type=Path, help="a file of lines, which grows")
     asked = parser.parse_args()
     overrides = [f"train.threads={asked.threads}"]
     if not asked.full:
         overrides += [f"{name}={count}" for name, count in SHORTER.items()]
-    ratios: dict[str, dict[str, float]] = {}
+    into = asked.into.absolute() if asked.into else None
+    lines = kept(into)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for graph in asked.graph or SHAPES:
             write(graph, 1 if asked.full else FEWER)
             for method in asked.method or registry.builtin("taamctl.methods"):
-                for stage, said, real in compared(graph, method, overrides):
-                    ratio = said / max(real, LEAST)
-                    ratios.setdefault(stage, {})[f"{graph} {method}"] = ratio
-                    print(
-                        f"{graph:8} {method:14} {stage:6} {said:9.2f} {real:9.2f} {ratio:6.2f}",
-                        flush=True,
-                    )
-    for stage, found in ratios.items():
-        outside = {n: r for n, r in found.items() if not 1 / MARGIN <= r <= MARGIN}
-        named = ", ".join(f"{name} {ratio:.2f}" for name, ratio in outside.items())
-        print(f"{stage}: {len(found) - len(outside)} of {len(found)} within a factor of {MARGIN}")
-        print(f"  outside: {named or 'none'}")
+                if any(line[:2] == (graph, method) for line in kept(into)):
+                    continue
+                found = [Line(graph, method, *rest) for rest in compared(graph, method, overrides)]
+                lines += found
+                text = "".join(f"{line}\n" for line in found)
+                print(text, end="", flush=True)
+                if into is not None:
+                    with into.open("a", encoding="utf-8") as file:
+                        file.write(text)
+    print("\n".join(summary(kept(into) or lines)))
 
 
 if __name__ == "__main__":

@@ -59,14 +59,15 @@ class LinearRouters:
         wanted = set(stages)
         total: ridge.Sums | None = None
         for stage, load in enumerate(tasks[: max(wanted, default=-1) + 1]):
-            own = self._sums(load())
+            own = self.sums(load())
             total = own if total is None else total.joined(own)
             if stage in wanted:
                 self.solved[stage] = routers.linear_scores(
                     total, settings.ridge, settings.temperature
                 )
 
-    def _sums(self, data: TaskData) -> ridge.Sums:
+    def sums(self, data: TaskData) -> ridge.Sums:
+        """Return the sums over the training nodes of one task."""
         params = self._settings.ridge
         hops = group_graph.hop_rows(data.h, data.extras, params.hops, self.info.hops)
         return ridge.collect(

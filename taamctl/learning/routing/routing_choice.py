@@ -132,11 +132,7 @@ def decide(features: Features, asked: Asked) -> Routing:
     Where raw features or edges were not stored, nothing is known of halves, and `auto` is the
     published routing.
     """
-    if not asked.inferred:
-        asked = replace(asked, infer=replace(asked.infer, router="prototype"))
-    shares = Shares(features.info.num_tasks)
-    if asked.inferred and features.holds(NEEDS):
-        shares = stored_shares(features, asked)
+    asked, shares = _known(features, asked)
     own = asked.infer.routed(asked.published)
     published = name((own.profile, own.metric))
     used, stages = _without_sums(shares, asked.infer, published)
@@ -146,6 +142,22 @@ def decide(features: Features, asked: Asked) -> Routing:
             used[stage] = _best(shares, asked.infer, published, stage)
     decisions = {part: _joined(features, part, used, own, linear[part]) for part in ("val", "test")}
     return Routing(shares.by_name, tuple(used), decisions)
+
+
+def unsure_stages(features: Features, asked: Asked) -> list[int]:
+    """Return the stages at which `decide` looks at the routers that learn from sums."""
+    asked, shares = _known(features, asked)
+    own = asked.infer.routed(asked.published)
+    return _without_sums(shares, asked.infer, name((own.profile, own.metric)))[1]
+
+
+def _known(features: Features, asked: Asked) -> tuple[Asked, Shares]:
+    """Return what is asked for, without a router that no method uses, and what halves say."""
+    if not asked.inferred:
+        asked = replace(asked, infer=replace(asked.infer, router="prototype"))
+    if asked.inferred and features.holds(NEEDS):
+        return asked, stored_shares(features, asked)
+    return asked, Shares(features.info.num_tasks)
 
 
 def _without_sums(

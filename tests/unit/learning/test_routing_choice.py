@@ -28,6 +28,8 @@ def _module() -> ModuleType:
 
 
 draws = _module()
+ROOT = Path(__file__).resolve().parents[3]
+KEPT = draws.kept_draws(ROOT / "tests" / "golden" / "routing_draws.json")
 # Four tasks in one direction: cosine sees no distance between the last ones, Euclid does.
 COLLINEAR = draws.Dials(
     classes=8,
@@ -194,6 +196,19 @@ def test_a_method_that_infers_no_task_costs_no_look(router: str) -> None:
     assert set(made.used) == {"amp/cosine"}
 
 
+@pytest.mark.parametrize("router", ["auto", "ridge", "prototype"])
+@pytest.mark.parametrize("dials", [COLLINEAR, replace(COLLINEAR, distance=0.3, common=0.0)])
+def test_stages_of_regressions_are_known_before_they_are_made(router: str, dials: object) -> None:
+    features = drawn(dials)
+    shares = routing_choice.decide(features, asked(router=router)).shares
+    nothing = np.full((4, 4), np.nan)
+    looked_at = np.flatnonzero(~np.isnan(shares.get("ridge", nothing)).all(1)).tolist()
+    assert routing_choice.unsure_stages(features, asked(router=router)) == looked_at
+    assert looked_at or router != "ridge"
+    given = replace(asked(router=router), inferred=False)
+    assert routing_choice.unsure_stages(features, given) == []
+
+
 def test_hops_that_were_not_stored_leave_amp_out() -> None:
     features = drawn()
     infer: InferParams = replace(asked().infer, hops={0: 1.0, 30: 1.0}, profile="ls")
@@ -215,3 +230,74 @@ def test_ten_graphs_are_judged_as_validation_said() -> None:
     assert aa.pop("auto") > max(aa.values()) - 0.02
     worse = dict(found, **{"mean AA": {"auto": 0.5, "amp/cosine": 0.52}})
     assert any("auto has AA" in line for line in draws.misses(worse))
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634), (95, 100, 0.8883, 0.9785), (7, 7, 0.6457, 1.0)],
+)
+def test_an_interval_is_wilsons(hits: int, of: int, low: float, high: float) -> None:
+    assert draws.interval(hits, of) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_the_table_of_the_page_is_that_of_the_kept_draws() -> None:
+    page = (ROOT / "taamctl" / "docs" / "routing.md").read_text(encoding="utf-8")
+    assert draws.table(KEPT) in page, "print it again: python tests/routing_draws.py --table FILE"
+
+
+def test_the_kept_draws_hold_the_bounds() -> None:
+    unseen = [found for seed, found in KEPT.items() if seed not in draws.CHOSEN_ON]
+    assert sum(found["draws"] for found in unseen) >= 1000
+    for routing in ("amp/cosine", "auto"):
+        counted = [found["counts"][routing] for found in unseen]
+        wrong, warned = (sum(c[n] for c in counted) for n in ("wrong", "wrong and warned"))
+        _, high = draws.interval(warned, wrong)
+        assert high > 0.95
+        assert sum(c["warned in vain"] for c in counted) <= 0.05 * sum(f["draws"] for f in unseen)
+    for found in KEPT.values():
+        aa = found["mean AA"]
+        assert aa["auto"] > max(aa.values()) - 0.01
+        assert found["where cosine fails"]["auto"] > found["where cosine fails"]["amp/cosine"]
+
+
+def test_draws_that_went_wrong_without_a_warning_are_as_they_are_kept() -> None:
+    for routing in ("amp/cosine", "auto"):
+        missed = [1000 * int(s) + at for s, f in KEPT.items() for at in f["unwarned"][routing]]
+        outcome = draws.one(missed[0], fixed=False)[1][routing]
+        assert outcome.right < 1
+        assert not outcome.warned
+
+
+def made_up() -> list[dict[str, object]]:
+    """Return three draws: the published routing fails twice, once unseen, and auto once."""
+
+    def outcome(right: float, *, warned: bool) -> object:
+        return draws.Outcome(right, right / 2, warned, False, "amp/cosine")
+
+    return [
+        {"auto": outcome(1.0, warned=False), "amp/cosine": outcome(0.5, warned=True)},
+        {"auto": outcome(1.0, warned=True), "amp/cosine": outcome(1.0, warned=False)},
+        {"auto": outcome(0.5, warned=False), "amp/cosine": outcome(0.0, warned=False)},
+    ]
+
+
+def test_draws_that_went_wrong_without_a_warning_are_numbered() -> None:
+    assert draws.unwarned(made_up(), "auto") == [2]
+    assert draws.unwarned(made_up(), "amp/cosine") == [2]
+
+
+def test_seeds_are_kept_in_order_and_added_up(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json"
+    for seed in (12, 5):
+        draws.keep(file, seed, made_up())
+    assert list(draws.kept_draws(file)) == ["5", "12"]
+    published, auto = draws.table(draws.kept_draws(file)).splitlines()[2:]
+    half = "50.0 % (15.0 to 85.0)"
+    assert published == (
+        f"| 5 to 12 | 6 | amp/cosine | 4 | 2 = {half} | 2 | 0 | 0 = 0.0 % (0.0 to 39.0) "
+        "| 25.0 | 12.5 |"
+    )
+    assert auto.startswith(
+        "| 5 to 12 | 6 | auto | 2 | 0 = 0.0 % (0.0 to 65.8) | 4 | 0 | 2 = 33.3 %"
+    )
+    assert auto.endswith("| 41.7 | 37.5 |")

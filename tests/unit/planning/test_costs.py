@@ -8,9 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
+import yaml
 
-from taamctl.params.train_params import RidgeParams
-from taamctl.planning import calibrate, costs, families
+from taamctl.core import registry
+from taamctl.learning.contract.method_plugin import method_class
+from taamctl.params.params_file import PACKAGED
+from taamctl.params.sections import Params
+from taamctl.params.train_params import LensParams, RidgeParams, TrainParams
+from taamctl.planning import calibrate, costs, families, plan
 from taamctl.planning.costs import REFERENCE, Counts, Workload
 
 COUNTS = Counts(
@@ -261,3 +267,28 @@ def test_a_folder_that_cannot_be_written_gets_the_reference_rate(
 
     monkeypatch.setattr(calibrate.tempfile, "TemporaryFile", refuse)
     assert calibrate._disk(tmp_path) == REFERENCE.disk
+
+
+def test_routers_that_learn_from_sums_are_priced_where_tasks_are_inferred() -> None:
+    """`taam` infers task IDs, `joint` uses none."""
+    params = Params("params.yaml", yaml.safe_load(PACKAGED.read_text(encoding="utf-8")))
+    routers = params.section(LensParams).router
+    work = replace(WORK, routers=routers)
+    for name, asks in (("taam", True), ("joint", False)):
+        own = params.plugin("methods", name, registry.method_params(name))
+        train = params.section(TrainParams)
+        method = method_class(name)(own, plan.SMALL, train, 0, torch.device("cpu"))
+        plain, routed = (families.answering(method, COUNTS, w, REFERENCE) for w in (WORK, work))
+        assert (routed.seconds > plain.seconds) == asks
+        wide = replace(work, routers=replace(routers, width=2 * routers.width))
+        wider = families.answering(method, COUNTS, wide, REFERENCE)
+        assert (wider.seconds > routed.seconds) == asks
+
+
+def test_features_that_are_held_densely_take_room_whatever_they_hold() -> None:
+    filled, sparse = replace(COUNTS, filled=1.0), replace(COUNTS, filled=0.05)
+    dense = replace(sparse, dense=True)
+    assert (filled.is_sparse, sparse.is_sparse, dense.is_sparse) == (False, True, False)
+    assert dense.raw == filled.raw > sparse.raw
+    assert costs.split(dense, REFERENCE).memory == costs.split(filled, REFERENCE).memory
+    assert costs.stored_x(dense) == costs.stored_x(sparse) < costs.stored_x(filled)

@@ -156,10 +156,10 @@ def _import(folder: Path, both: bool, sparse: bool) -> None:
         source, target = np.concatenate([source, target]), np.concatenate([target, source])
     adjacency, _ = adjacency_from_edges(source, target, 300, "mine")
     x: Any = rng.random((300, 8), dtype=np.float32)
+    x[:, 2:] = 0
     if sparse:
         import scipy.sparse as sp
 
-        x[:, 2:] = 0
         x = from_scipy(sp.csr_matrix(x))
     graph = NodeGraph("mine", adjacency, x, rng.integers(0, 6, 300), tuple("abcdef"), ())
     (folder / "data").mkdir(exist_ok=True)
@@ -175,7 +175,8 @@ def test_an_imported_graph_is_asked_for_reverse_edges(
     _import(tmp_path, both, sparse)
     graph = counts.of_dataset(_context(tmp_path), "mine")
     assert (graph.nodes, graph.features, graph.classes, graph.joined) == (300, 8, 6, joined)
-    assert graph.filled == pytest.approx(2 / 8 if sparse else 1.0)
+    assert graph.filled == pytest.approx(2 / 8)
+    assert graph.dense == (not sparse)
 
 
 def test_a_split_that_is_there_is_counted_and_one_of_other_parameters_is_not(

@@ -14,10 +14,11 @@ from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params.params_file import PACKAGED
 from taamctl.params.sections import Params
 from taamctl.params.train_params import TrainParams
-from taamctl.planning import rehearsal
+from taamctl.planning import rehearsal, solving
 from taamctl.planning.costs import Counts
 from taamctl.planning.drawn_stream import CELLS, DrawnStage
-from taamctl.planning.rehearsal import Rehearsal, Spent
+from taamctl.planning.rehearsal import Rehearsal
+from taamctl.planning.spent import Spent
 
 PARAMS = Params("params.yaml", yaml.safe_load(PACKAGED.read_text(encoding="utf-8")))
 TRAIN = replace(PARAMS.section(TrainParams), threads=1, device="cpu", epochs=4)
@@ -48,7 +49,7 @@ def of(name: str, counts: Counts = COUNTS, **changes: object) -> Rehearsal:
 @pytest.mark.parametrize("name", registry.builtin("taamctl.methods"))
 def test_every_method_can_be_rehearsed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsal, "SHORT", 0.0)
-    monkeypatch.setattr(rehearsal, "EIGH", 64)
+    monkeypatch.setattr(solving, "WIDEST", 64)
     threads = torch.get_num_threads()
     found = of(name).run()
     for spent in (found.train, found.infer):
@@ -75,6 +76,16 @@ def test_steps_are_added_up() -> None:
     assert rehearsal._slope(once, least, "", 200, base).cpu == pytest.approx(2)
     assert rehearsal._slope(once, least, "f", 900, base).wall == pytest.approx(5)
     assert rehearsal._slope(once, least, "f", rehearsal.LEAST, base) == Spent()
+
+
+def test_files_are_priced_by_the_stages_that_are_trained_and_by_rows() -> None:
+    """`joint` is trained once, after the last task."""
+    train, infer = of("finetune")._files()
+    once, same = of("joint")._files()
+    assert train - once == pytest.approx(rehearsal.TAUGHT * (COUNTS.tasks - 1))
+    assert infer == same == pytest.approx(rehearsal.START + 3 * rehearsal.ASKED, rel=1e-3)
+    more = of("finetune", replace(COUNTS, train=10**9))._files()
+    assert more[0] > 100 * train and more[1] == infer
 
 
 def test_drawn_stages_have_the_shapes_of_the_counts() -> None:
