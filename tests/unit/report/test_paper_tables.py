@@ -65,6 +65,10 @@ def test_latex_sets_the_table_where_it_is_installed(tmp_path: Path) -> None:
     program = shutil.which("pdflatex")
     if program is None:
         pytest.skip("no pdflatex here")
+    asked = ["kpsewhich", "booktabs.sty", "threeparttable.sty"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if len(found.stdout.split()) < 2:
+        pytest.skip("pdflatex without booktabs or threeparttable")
     made = PaperTable("t", EVIL, (EVIL,), (True,), ((EVIL, (Value(0.5, 0.1),)),), (EVIL,))
     head = r"\documentclass{article}\usepackage{booktabs,threeparttable}\begin{document}"
     text = "\n".join([head, paper_tables.latex([made], 1), r"\end{document}"])
