@@ -185,7 +185,7 @@ class Kept:
             path = layout.file("eval", one[0], one[1], one[3])
             if path.is_file():
                 kept.runs.append(kept.of_run(one, layout, path))
-                seen = path.with_name(lens_table.NAME)
+                seen = layout.file("lens", one[0], one[1], one[3])
                 if not one[2] and seen.is_file():
                     kept.lens += _lens_cells(one, seen)
         for name in PLAIN:

@@ -10,7 +10,7 @@ import mmap
 from functools import cache
 
 ROOM = 64 << 20  # bytes: a buffer has 32 MiB, and something has to be left beside it
-WIDTH = 64  # of a product that is large enough to need a buffer
+WIDTH = 256  # of a product that needs a buffer: small ones may go without
 
 
 @cache

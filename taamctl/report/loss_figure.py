@@ -39,7 +39,9 @@ def names(dataset: str) -> list[str]:
 def files(evaluations: Sequence[Path]) -> list[Path]:
     """Return the loss tables beside evaluations, those alone that hold a line."""
     found = [path.with_name(NAME) for path in evaluations]
-    return [path for path in found if path.is_file() and "\n1," in path.read_text("utf-8")[:99]]
+    return [
+        path for path in found if path.is_file() and "\n1," in path.read_text(encoding="utf-8")[:99]
+    ]
 
 
 def read(paths: Sequence[Path], evaluations: Sequence[Path]) -> dict[str, Curves]:

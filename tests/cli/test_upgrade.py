@@ -110,7 +110,11 @@ def test_who_writes_is_waited_for_or_not(folder: Path, support: ModuleType) -> N
 
 def test_a_bank_is_upgraded_and_says_what_changed(folder: Path, support: ModuleType) -> None:
     done = support.taamctl(folder, "bank", "upgrade", "bank")
-    changes = ["manifest: format 1 to 2", "parameter infer.router recorded: prototype"]
+    changes = [
+        "manifest: format 1 to 2",
+        "parameter bank.sums recorded: task",
+        "parameter infer.router recorded: prototype",
+    ]
     assert (done.code, done.out.splitlines()) == (0, changes)
     assert done.err == "generation 3: upgraded to format 2; 2 tasks, 4 classes\n"
     again = support.taamctl(folder, "bank", "upgrade", "bank", "--json")

@@ -26,6 +26,7 @@ EVERYTHING = {
     "train@shop-finetune-1",
     "infer@shop-finetune-1",
     "eval@shop-finetune-1",
+    "lens@shop-finetune-1",
     "report",
 }
 INIT = (

@@ -45,7 +45,7 @@ def test_a_product_needs_no_memory_once_its_buffer_is_there() -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=60,
         check=True,
     )
     refused = "no room for the buffer of a matrix product"
