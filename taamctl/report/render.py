@@ -142,8 +142,7 @@ def _remedy(rows: Sequence[SeedsRow]) -> str:
     """Return what to call instead."""
     able = [row for row in rows if row.instead]
     if able:
-        sets = "".join(f" --set {setting}" for setting in able[0].instead)
-        return f"Run: {command(*_alike(able))}{sets}"
+        return f"Run: {command(*_alike(able), instead=able[0].instead)}"
     first = rows[0]
     return (
         f"Route per node (taamctl eval --lens --dataset {first.dataset} --method {first.method} "
@@ -218,14 +217,18 @@ def markdown(rows: Sequence[SeedsRow], decimals: int, leading: Sequence[Leading]
     return "\n".join(out) + "\n"
 
 
-def command(row: SeedsRow, *others: SeedsRow) -> str:
+def command(row: SeedsRow, *others: SeedsRow, instead: Sequence[str] = ()) -> str:
     """Return the command line that makes a row.
 
     Args:
         others: rows of other methods that differ in nothing else: they are made too.
+        instead: parameters to set otherwise than the row has them, as `section.key=value`.
     """
     seeds = " ".join(f"--seed {seed}" for seed in row.seeds)
-    changed = "".join(f" --set '{change}'" for change in changes(row))
+    replaced = {change.partition("=")[0] for change in instead}
+    kept = [each for each in changes(row) if each.partition("=")[0] not in replaced]
+    changed = "".join(f" --set '{change}'" for change in kept)
+    changed += "".join(f" --set {change}" for change in instead)
     names = dict.fromkeys(each.method for each in (row, *others))
     methods = " ".join(f"--method {name}" for name in names)
     return f"taamctl run --dataset {row.dataset} {methods} {seeds}{changed}"

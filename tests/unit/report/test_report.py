@@ -165,3 +165,12 @@ def test_what_to_run_instead_names_every_method_that_differs_in_nothing_else() -
         "--method taam --method linear_probe --seed 1 "
         "--set infer.profile=amp --set infer.metric=euclid"
     )
+
+
+def test_what_to_run_instead_replaces_what_the_row_was_made_with() -> None:
+    (row,) = report_rows.over_seeds([_run(1, 0.9)])
+    held = {"infer": {"alpha": 0.2, "router": "auto"}, "train": {"train": {}}}
+    row = replace(row, method="taam", dataset="synthetic", settings=held)
+    row = replace(row, doubts=["they fail"], instead=["infer.router=ridge"])
+    (said,) = render.warnings([row])
+    assert said.endswith("--seed 1 --set 'infer.alpha=0.2' --set infer.router=ridge")
