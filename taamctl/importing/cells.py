@@ -144,7 +144,10 @@ def times(column: Array, where: str, name: str) -> tuple[Array, tuple[str, ...]]
 
 
 def _seconds(dates: Any) -> Array:
-    import pandas as pd
-
-    since = dates - pd.Timestamp(0, tz="UTC")
-    return np.asarray(since.dt.total_seconds(), np.float64)
+    """Return seconds since 1970 of a column of dates, in whatever unit it counts: years that do not
+    fit into nanoseconds occur.
+    """
+    counted = dates.dt.tz_localize(None).to_numpy()
+    unit = np.timedelta64(1, np.datetime_data(counted.dtype)[0])
+    seconds = counted.astype(np.int64) / (np.timedelta64(1, "s") / unit)
+    return np.where(np.isnat(counted), np.nan, seconds)
