@@ -148,6 +148,7 @@ def _seconds(dates: Any) -> Array:
     fit into nanoseconds occur.
     """
     counted = dates.dt.tz_localize(None).to_numpy()
-    unit = np.timedelta64(1, np.datetime_data(counted.dtype)[0])
-    seconds = counted.astype(np.int64) / (np.timedelta64(1, "s") / unit)
+    unit, _ = np.datetime_data(counted.dtype)
+    a_second = np.timedelta64(1, "s").astype(f"timedelta64[{unit}]").astype(np.int64)
+    seconds = counted.astype(np.int64) / a_second
     return np.where(np.isnat(counted), np.nan, seconds)
