@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.bad_rows import BadRows
-from taamctl.importing.messages import quoted, shown, some
-from taamctl.importing.options import one_listed
+from taamctl.importing.messages import quoted, shown
 from taamctl.importing.words import MISSING
 
 EMPTY = MISSING - {"-1", "-1.0"}  # what stands for no number: -1 is one, and no label
@@ -49,30 +48,14 @@ def _no_numbers(wrong: Sequence[tuple[int, str]], where: str, name: str) -> BadR
     more = f", nor {len(wrong) - 1:,} more of its cells" if len(wrong) > 1 else ""
     return BadRows(
         f"{where}: column {name!r} holds {shown(text)!r} at row {row}, which is no number{more}",
-        f"{_decimal_hint(text)}leave it out with --ignore {quoted(name)}, choose with --features, "
+        f"{decimal_hint(text)}leave it out with --ignore {quoted(name)}, choose with --features, "
         f"or say what it is: --label {quoted(name)}",
         [row for row, _ in wrong],
     )
 
 
-def no_features(wrong: Mapping[str, BadRows]) -> BadRows:
-    """Return one refusal of all columns that hold something else than numbers, and options that
-    leave out all of them.
-    """
-    first, *others = wrong
-    error = wrong[first]
-    if not others:
-        return error
-    ignored = " ".join(f"--ignore {quoted(one_listed(name))}" for name in wrong)
-    return BadRows(
-        f"{error.message}; nor does every cell of {len(others):,} more columns: {some(others)}",
-        f"leave them out: {ignored}; or choose with --features, or say which is the class: "
-        f"--label {quoted(first)}",
-        error.rows,
-    )
-
-
-def _decimal_hint(text: str) -> str:
+def decimal_hint(text: str) -> str:
+    """Return what to try first where a cell looks like a number with a comma; else nothing."""
     if re.fullmatch(r"[+-]?[0-9]*,[0-9]+", text):
         return "--decimal , where a comma stands before the decimals; else "
     return ""

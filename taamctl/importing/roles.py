@@ -12,7 +12,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import class_column
 from taamctl.importing.bad_rows import BadRows
-from taamctl.importing.cells import no_features, numbers, times, truths
+from taamctl.importing.cells import numbers, times, truths
 from taamctl.importing.column_names import (
     ENDS,
     ID,
@@ -30,6 +30,7 @@ from taamctl.importing.mask_columns import mask_columns
 from taamctl.importing.messages import quoted
 from taamctl.importing.name_patterns import exact
 from taamctl.importing.no_label import Said
+from taamctl.importing.no_numbers import no_features
 from taamctl.importing.node_ids import UNNAMED
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
@@ -207,7 +208,7 @@ def nodes(table: Table, options: ImportOptions, features_elsewhere: bool = False
         taken=_taken(list(cell), taken, options, table.headed),
     )
     if not features_elsewhere:
-        x, spelled = features_of(cell, found.features, where)
+        x, spelled = features_of(cell, found.features, where, _known(found))
         notes = (*raw.notes, *_names_shown(found.features, where))
         notes += tuple(like_ids(cell, found.features, where))
         raw = replace(raw, features=x, feature_names=spelled, notes=notes)
@@ -285,6 +286,12 @@ def _notes(
         yield f"{where}: no id column: nodes are numbered by their rows from 0"
 
 
+def _known(found: Roles) -> set[str]:
+    """Return which of these roles have a column."""
+    columns = {"id": found.id, "label": found.label, "time": found.time}
+    return {role for role, name in columns.items() if name}
+
+
 def _names_shown(features: Sequence[str], where: str) -> tuple[str, ...]:
     """Say which columns are features, where there are any."""
     if not features:
@@ -295,7 +302,9 @@ def _names_shown(features: Sequence[str], where: str) -> tuple[str, ...]:
     return (f"{where}: features: {shown}",)
 
 
-def _as_numbers(cell: dict[str, Array], names: Sequence[str], where: str) -> dict[str, Array]:
+def _as_numbers(
+    cell: dict[str, Array], names: Sequence[str], where: str, known: Collection[str]
+) -> dict[str, Array]:
     """Return columns as numbers; those that are none are refused together."""
     made, wrong = dict[str, Array](), dict[str, BadRows]()
     for name in names:
@@ -304,14 +313,17 @@ def _as_numbers(cell: dict[str, Array], names: Sequence[str], where: str) -> dic
         except BadRows as error:
             wrong[name] = error
     if wrong:
-        raise no_features(wrong)
+        raise no_features(wrong, cell, known)
     return made
 
 
 def features_of(
-    cell: dict[str, Array], names: Sequence[str], where: str
+    cell: dict[str, Array], names: Sequence[str], where: str, known: Collection[str]
 ) -> tuple[Array, tuple[str, ...]]:
     """Return the columns `names` side by side, and a name for every feature.
+
+    Args:
+        known: which of `id`, `label` and `time` have a column already.
 
     Raises:
         TaamctlError: a cell that is no number; the message names column and row.
@@ -319,7 +331,7 @@ def features_of(
     rows = len(next(iter(cell.values())))
     blocks: list[Array] = []
     spelled: list[str] = []
-    for name, block in _as_numbers(cell, names, where).items():
+    for name, block in _as_numbers(cell, names, where, known).items():
         if block.ndim == 1:
             block = block[:, None]
         blocks.append(block)
