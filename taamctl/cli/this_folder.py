@@ -17,15 +17,23 @@ USUAL_OF_OWN = {
 
 
 def warn_of_other_code() -> None:
-    """Warn where this folder is a checkout and the code that runs is not its own: DVC would take
-    its edits for used.
+    """Warn where this folder is a checkout and the code that runs is another than its own: DVC
+    would take its edits for used.
     """
     here, running = Path("taamctl"), Path(__file__).resolve().parent.parent
-    if Path("dvc.yaml").is_file() and here.is_dir() and here.resolve() != running:
+    if not Path("dvc.yaml").is_file() or not here.is_dir() or here.resolve() == running:
+        return
+    if _code_of(here) != _code_of(running):
         console.say(
             f"warning: running the code in {running}, not this checkout's; `pip install -e .` uses "
             "the checkout's"
         )
+
+
+def _code_of(package: Path) -> dict[str, bytes]:
+    """Return path -> content of a package's modules."""
+    files = sorted(package.rglob("*.py"))
+    return {file.relative_to(package).as_posix(): file.read_bytes() for file in files}
 
 
 def set_usual_of_own(tree: dict[str, object], overrides: Sequence[str], *, quiet: bool) -> None:

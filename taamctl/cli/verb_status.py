@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # as `dvc status` says it; --json has the states' own names
 WORDS = {"fresh": "up to date", "stale": "changed", "missing": "missing"}
+SHOWN = 4  # reasons of one artefact, and signs of a reason; --json has all
+SIGNS = 90
 
 
 def command(
@@ -46,7 +48,9 @@ def show(context: Context, *, as_json: bool) -> None:
     rows = []
     for line in found:
         seed = "" if line.seed is None else str(line.seed)
-        why = "; ".join(line.reasons)
+        why = "; ".join(_cut(reason) for reason in line.reasons[:SHOWN])
+        if len(line.reasons) > SHOWN:
+            why += f"; and {len(line.reasons) - SHOWN} more"
         which = (line.stage, line.dataset, line.method, seed)
         rows.append((*which, WORDS[line.state], line.would, why))
     makes = sum(line.would == "make" for line in found)
@@ -55,3 +59,7 @@ def show(context: Context, *, as_json: bool) -> None:
     if not makes + checks:
         notes = [f"{len(found)} artefacts. Data and pipelines are up to date."]
     print_table([Column(name, wrap=name == "why") for name in columns], rows, notes=notes)
+
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= SIGNS else f"{reason[:SIGNS]}..."
