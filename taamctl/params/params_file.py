@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Tree = dict[str, Plain]  # a parameter file, as read
 PACKAGED = Path(__file__).resolve().parent.parent / "params.yaml"
 LARGEST = 100_000  # values in a parameter file
+DEEPEST = 50  # lists and mappings in each other; the packaged file has 4
 LONGEST = 1 << 18  # characters of a parameter file; the packaged one has a twentieth of that
 MOST_SHOWN = 60  # characters of an override in a message
 MOST_SAID = 300  # characters of what the parser says
@@ -79,7 +80,8 @@ def _value_of(text: str) -> object:
     """Return the value of a YAML text.
 
     Raises:
-        NotYaml: it is none; or its aliases repeat each other to more than `LARGEST` values.
+        NotYaml: it is none; or has more than `LARGEST` values, aliases counted each time, or some
+            deeper in each other than `DEEPEST`.
     """
     import yaml
 
@@ -87,21 +89,28 @@ def _value_of(text: str) -> object:
         raise NotYaml(f"it has {len(text):,} characters, more than {LONGEST:,}")
     try:
         value = _parsed(text)
+        size, depth = _extent(value, {})
     except (yaml.YAMLError, *UNFIT) as error:
         raise NotYaml(" ".join(str(error).split())[:MOST_SAID]) from None
-    if _size(value, {}) > LARGEST:
+    if size > LARGEST:
         raise NotYaml(f"its aliases stand for more than {LARGEST:,} values")
+    if depth > DEEPEST:
+        raise NotYaml(f"its values lie more than {DEEPEST} deep in each other")
     return value
 
 
-def _size(value: object, known: dict[int, int]) -> int:
-    """Return how many values a value holds, what is repeated by an alias each time."""
+def _extent(value: object, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Return how many values a value holds, what is repeated by an alias each time, and how deep
+    they lie in each other.
+    """
     if not isinstance(value, (dict, list, tuple, set)):
-        return 1
+        return 1, 0
     if id(value) not in known:
-        known[id(value)] = LARGEST + 1  # of one that holds itself
+        known[id(value)] = LARGEST + 1, 0  # of one that holds itself
         inner = value.values() if isinstance(value, dict) else value
-        known[id(value)] = 1 + sum(_size(each, known) for each in inner)
+        found = [_extent(each, known) for each in inner]
+        size = 1 + sum(each for each, _ in found)
+        known[id(value)] = size, 1 + max((depth for _, depth in found), default=0)
     return known[id(value)]
 
 

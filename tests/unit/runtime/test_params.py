@@ -154,8 +154,21 @@ def _bomb(levels: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _nested(levels: int) -> str:
+    return "a: " + "[" * levels + "]" * levels + "\n"
+
+
+def _chain(levels: int) -> str:
+    """Return YAML whose aliases lie in each other."""
+    return "x0: &x0 [1]\n" + "".join(f"x{i}: &x{i} [*x{i - 1}]\n" for i in range(1, levels))
+
+
 @pytest.mark.parametrize(
-    "text", ["a: !!int x", "a: !!float y", "a: !!timestamp z", "? [a]\n: 1", _bomb(9), "a: &a [*a]"]
+    "text",
+    [
+        *("a: !!int x", "a: !!float y", "a: !!timestamp z", "? [a]\n: 1", _bomb(9), "a: &a [*a]"),
+        *(_nested(60), _nested(2000), _nested(100_000), _chain(60), _chain(5000)),
+    ],
 )
 def test_yaml_that_cannot_be_read_is_refused_at_once(tmp_path: Path, text: str) -> None:
     path = tmp_path / "params.yaml"
@@ -174,3 +187,5 @@ def test_aliases_within_reason_are_read(tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
     path.write_text("a: &a {x: 1}\nb: *a\n", encoding="utf-8")
     assert params_file.read(path) == {"a": {"x": 1}, "b": {"x": 1}}
+    path.write_text(_nested(30) + _chain(30), encoding="utf-8")
+    assert len(params_file.read(path)) == 31
