@@ -5,7 +5,7 @@ what such a column may be is told from its cells.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from taamctl.core.types import Array
 from taamctl.importing.bad_rows import BadRows
@@ -28,24 +28,26 @@ def no_features(
     """
     first, *others = wrong
     error = wrong[first]
-    likely = _likely({name: _words(cell[name]) for name in wrong})
+    texts = [name for name in wrong if len(wrong[name].rows) > len(cell[name]) / 2]
+    likely = _likely({name: _words(cell[name]) for name in texts})
     roles = {role: name for role, name in likely.items() if role not in known}
-    rest = [name for name in wrong if name not in roles.values()]
     more = ""
     if others:
         more = f"; nor does every cell of {len(others):,} more columns: {some(others)}"
-    comma = decimal_hint(str(cell[first].tolist()[error.rows[0]]))
-    return BadRows(error.message + more, comma + "; ".join(_ways(roles, rest)), error.rows)
-
-
-def _ways(roles: Mapping[str, str], rest: Sequence[str]) -> Iterator[str]:
-    """Yield what to do of such columns: role -> its column, and those that have no role."""
+    hint = decimal_hint(str(cell[first].tolist()[error.rows[0]]))
     if roles:
         named = " ".join(f"--{role} {quoted(name)}" for role, name in roles.items())
-        yield f"say what they are: {named}"
-    if rest:
-        yield "leave out: " + " ".join(f"--ignore {quoted(one_listed(name))}" for name in rest)
-    yield "choose with --features, or make numbers of texts: taamctl docs text-to-features"
+        rest = [name for name in wrong if name not in roles.values()]
+        hint += f"say what they are: {' '.join([named, *_ignored(rest)])}; or "
+    hint += (
+        f"leave them out: {' '.join(_ignored(wrong))}; or choose with --features, or make numbers "
+        "of texts: taamctl docs text-to-features"
+    )
+    return BadRows(error.message + more, hint, error.rows)
+
+
+def _ignored(names: Iterable[str]) -> list[str]:
+    return [f"--ignore {quoted(one_listed(name))}" for name in names]
 
 
 def _words(column: Array) -> list[str]:

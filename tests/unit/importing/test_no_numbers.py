@@ -43,7 +43,8 @@ def test_the_hint_names_what_each_column_is(seed: int, tmp_path: Path, support: 
     call = ("data", "import", "nodes.csv", "edges.csv", "--name", "mine")
     refused = support.taamctl(tmp_path, *call)
     assert refused.code == 2
-    hint = refused.err.splitlines()[-1]
+    hint, _, others = refused.err.splitlines()[-1].partition("; or leave them out: ")
+    assert others.startswith("--ignore heading --ignore published --ignore body --ignore topic")
     assert "--label topic --time published" in hint
     assert "--label heading" not in hint
     options = shlex.split(" ".join(re.findall(r"--(?:id|label|time|ignore) [a-z]+", hint)))
@@ -64,6 +65,12 @@ def test_a_name_that_no_edge_tells_is_offered_as_one(tmp_path: Path, support: An
     assert refused.code == 2
     assert "--id article_id" in refused.err
     assert "--label" not in refused.err
+
+
+def test_a_slip_in_a_column_of_numbers_makes_no_name_of_it() -> None:
+    cell = {"size": np.array(["2", "Oslo", "4", "5"], object)}
+    error = no_numbers.no_features({"size": BadRows("m", "", [1])}, cell, set())
+    assert error.hint.startswith("leave them out: --ignore size; or choose")
 
 
 def test_a_comma_before_decimals_comes_first() -> None:
