@@ -33,6 +33,7 @@ PRELOADED = (
     *("taamctl.stages.report", "taamctl.bank.predictor", "taamctl.bank.transfer"),
     *("taamctl.bank.update", "taamctl.bank.forget", "taamctl.bank.statement"),
     *("taamctl.importing.import_graph", "taamctl.pipeline.check_files", "jinja2"),
+    "encodings.utf_8_sig",  # a command that became another user may not read the standard library
 )
 
 
