@@ -84,6 +84,31 @@ def start(folder: Path, *arguments: str, **options: Any) -> subprocess.Popen[str
     )
 
 
+SIGNAL_ITSELF = """
+import os
+replace = os.replace
+def signal_and_replace(source, target):
+    if os.path.basename(target) == os.environ["SIGNAL_BEFORE"]:
+        os.kill(os.getpid(), int(os.environ["SIGNAL"]))
+    replace(source, target)
+os.replace = signal_and_replace
+"""
+
+
+def signalled(folder: Path, name: str, number: int, **changes: str) -> dict[str, str]:
+    """Return an environment in which a command sends itself a signal just before a file called
+    `name` comes to stand in its place.
+
+    A signal from outside comes too late on a fast machine and too early on a busy one.
+    """
+    hooks = folder / "hooks"
+    hooks.mkdir()
+    (hooks / "sitecustomize.py").write_text(SIGNAL_ITSELF, encoding="utf-8")
+    return environment(
+        PYTHONPATH=str(hooks), SIGNAL_BEFORE=name, SIGNAL=str(int(number)), **changes
+    )
+
+
 def finish(process: subprocess.Popen[str]) -> Result:
     """Wait for a started command and return how it ended."""
     out, err = process.communicate(timeout=LIMIT)

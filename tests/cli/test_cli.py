@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -501,30 +500,20 @@ def test_doctor_finds_a_broken_installation(support: ModuleType, tmp_path: Path)
 # --------------------------------------------------------------------------------------------------
 
 
-LONG = 600  # epochs: on a busy machine the signal may come a second after the first task
-
-
-def _interrupted(
-    support: ModuleType, folder: Path, epochs: int, **options: Any
-) -> subprocess.Popen[str]:
-    """Start a training run and interrupt it once it has kept a task."""
-    process = support.start(folder, *support.call("train", epochs=epochs), **options)
-    while process.poll() is None and not support.checkpoints(folder / "outputs"):
-        time.sleep(0.001)
-    process.send_signal(signal.SIGINT)
-    return process
+EPOCHS = 20
 
 
 def test_an_interrupted_training_run_says_so_and_goes_on_later(
-    support: ModuleType, copy: Path
+    support: ModuleType, copy: Path, tmp_path: Path
 ) -> None:
     trained = copy / "outputs/train/synthetic/finetune/seed-1/train.h5"
-    whole = support.taamctl(copy, *support.call("train", epochs=LONG))
+    whole = support.taamctl(copy, *support.call("train", epochs=EPOCHS))
     assert whole.code == 0
     undisturbed = trained.read_bytes()
     shutil.rmtree(copy / "outputs/train")
 
-    stopped = support.finish(_interrupted(support, copy, epochs=LONG))
+    at_second = support.signalled(tmp_path, "task-001.h5", signal.SIGINT)
+    stopped = support.taamctl(copy, *support.call("train", epochs=EPOCHS), env=at_second)
 
     assert stopped.code == 130
     assert stopped.out == ""
@@ -533,19 +522,21 @@ def test_an_interrupted_training_run_says_so_and_goes_on_later(
     )
     assert "Traceback" not in stopped.err
     assert not trained.exists()
+    assert [p.name for p in support.checkpoints(copy / "outputs")] == ["task-000.h5"]
     assert support.temporaries(copy / "outputs") == []
-    again = support.taamctl(copy, *support.call("train", epochs=LONG))
+    again = support.taamctl(copy, *support.call("train", epochs=EPOCHS))
     assert again.code == 0
     assert "task 1/5: taken from the checkpoint" in again.err
     assert trained.read_bytes() == undisturbed
 
 
-def test_an_interrupt_on_a_terminal_gives_the_cursor_back(support: ModuleType, copy: Path) -> None:
+def test_an_interrupt_on_a_terminal_gives_the_cursor_back(
+    support: ModuleType, copy: Path, tmp_path: Path
+) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    process = _interrupted(
-        support, copy, epochs=150, stderr=theirs, env=support.environment(TERM="xterm")
-    )
+    at_second = support.signalled(tmp_path, "task-001.h5", signal.SIGINT, TERM="xterm")
+    process = support.start(copy, *support.call("train", epochs=150), stderr=theirs, env=at_second)
     os.close(theirs)
     shown = b""
     with contextlib.suppress(OSError):  # the end of a terminal is an error

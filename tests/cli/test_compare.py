@@ -161,20 +161,20 @@ def test_a_second_call_recomputes_nothing_and_a_wider_one_only_what_is_new(
 
 
 def test_an_interrupted_comparison_goes_on(
-    made: tuple[Path, Any], support: ModuleType, tmp_path: Path
+    made: tuple[Path, Any],
+    support: ModuleType,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     block = Path("outputs/compare/order-1_split-43")
     shutil.copytree(
         made[0] / block, tmp_path / block
     )  # the first block is done, the second not begun
-    running = support.start(tmp_path, *_call(support, *GRID))
-    assert running.stderr is not None
-    for line in running.stderr:
-        if "(2 of 2)" in line:
-            running.send_signal(signal.SIGINT)
-            break
-    stopped = support.finish(running)
+    hooks = tmp_path_factory.mktemp("signal")
+    at_training = support.signalled(hooks, "train.h5", signal.SIGINT)
+    stopped = support.taamctl(tmp_path, *_call(support, *GRID), env=at_training)
     assert stopped.code == 130, stopped.err
+    assert "(2 of 2)" in stopped.err
     assert not (tmp_path / "outputs/compare/compare.json").exists()
 
     done = support.taamctl(tmp_path, *_call(support, *GRID))

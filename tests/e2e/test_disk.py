@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -237,26 +236,23 @@ def test_a_stage_that_must_write_into_read_only_outputs_names_the_path(
     assert "Traceback" not in done.err
 
 
-def _stopped_writer(support: ModuleType, folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start a command, stop it once it holds a lock, and return it."""
-    process = support.start(folder, *arguments)
-    deadline = time.monotonic() + support.LIMIT
-    while time.monotonic() < deadline and process.poll() is None:
-        if any(
-            str(process.pid) in lock.read_text() for lock in (folder / "outputs").rglob(".*.lock")
-        ):
-            process.send_signal(signal.SIGSTOP)
-            return process
-        time.sleep(0.0005)
-    process.kill()
-    raise AssertionError(f"the writer never took its lock: {support.finish(process).err}")
+def _stopped_writer(
+    support: ModuleType, folder: Path, hooks: Path, stage: str
+) -> subprocess.Popen[str]:
+    """Start a stage that stops while it holds its lock, and return it once it has stopped."""
+    stopping = support.signalled(hooks, f"{stage}.h5", signal.SIGSTOP)
+    process = support.start(folder, *support.call(stage), env=stopping)
+    told = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    assert told is not None
+    assert told.si_code == os.CLD_STOPPED, support.finish(process).err
+    return process
 
 
 def test_the_second_writer_waits_and_is_told_who_writes(
-    made: Path, support: ModuleType, tmp_path: Path
+    made: Path, support: ModuleType, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     _earlier(made, tmp_path / "outputs", "train")
-    first = _stopped_writer(support, tmp_path, *support.call("train"))
+    first = _stopped_writer(support, tmp_path, tmp_path_factory.mktemp("signal"), "train")
     try:
         refused = support.taamctl(tmp_path, *support.call("train", "--no-wait"))
         second = support.start(tmp_path, *support.call("train"))
@@ -284,8 +280,10 @@ def test_the_second_writer_waits_and_is_told_who_writes(
     assert support.artefacts(tmp_path / "outputs" / "train") == support.artefacts(made / "train")
 
 
-def test_a_killed_writer_frees_its_lock(support: ModuleType, tmp_path: Path) -> None:
-    first = _stopped_writer(support, tmp_path, *support.call("split"))
+def test_a_killed_writer_frees_its_lock(
+    support: ModuleType, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    first = _stopped_writer(support, tmp_path, tmp_path_factory.mktemp("signal"), "split")
     first.kill()
     support.finish(first)
     again = support.taamctl(tmp_path, *support.call("split", "--no-wait"))
