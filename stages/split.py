@@ -21,8 +21,9 @@ def run(context: Context, dataset: str) -> Outcome:
 
     def compute() -> None:
         raw = source.load(context.data_root, own)
-        for note in raw.notes:
-            context.tell(f"split {dataset}: {note}")
+        if source.imported is None:  # the import of one's own graph has said its notes
+            for note in raw.notes:
+                context.tell(f"split {dataset}: {note}")
         split = make_split(raw, facts_of(source.meta), params)
         hashes = {"graph_sha256": content_hash(raw), "features_sha256": feature_hash(raw.features)}
 

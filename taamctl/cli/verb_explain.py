@@ -39,8 +39,7 @@ def command(
     found = topics.matching(known, wanted) or topics.of_message(wanted)
     if not found:
         near = topics.nearest(known, wanted)
-        first = " ".join(wanted.split()[:1])
-        hint = f"taamctl docs --search {first[:40]!r} looks in the pages"
+        hint = f"taamctl docs --search {wanted[:40]!r} looks in the pages"
         if near:
             hint = f"did you mean {', '.join(near)}? {hint}"
         raise TaamctlError(f"nothing is known of {wanted[:60]!r}", hint)

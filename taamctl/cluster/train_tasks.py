@@ -14,10 +14,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from taamctl.cluster import probe, work_unit
 from taamctl.cluster.unit_result import result_of, total
+from taamctl.learning.contract.learn_stages import finished
 from taamctl.learning.contract.recipe import Recipe
 from taamctl.runtime.artefact_key import key_of
 from taamctl.runtime.execute import is_current
@@ -173,6 +172,4 @@ def _collect(client: Any, context: Context, pending: dict[Any, tuple[Stream, int
         stream.costs.append(learned.cost)
         del pending[future]
         context.progress.advance()
-        context.progress.line(
-            f"{label}: loss {np.asarray(learned.losses)[-1]:.4f}, {learned.cost['wall_s']:.1f} s"
-        )
+        context.progress.line(finished(label, learned.losses, learned.cost["wall_s"]))

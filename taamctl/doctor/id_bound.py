@@ -71,7 +71,7 @@ def line(bound: IdBound) -> str:
     """Return the bound as a line for people."""
     least, most = (f"{bound[end]:.3g}" for end in ("least", "most"))
     shown = least if least == most else f"{least} to {most}"
-    text = f"share of wrong ones by the paper's bound, for amp: at most {shown}"
+    text = f"the paper's bound on the share of wrong ones, for amp: {shown}"
     if bound["most"] > SAYS_NOTHING:
-        text += "; near 1 it says nothing (taamctl reproduce theory)"
+        text += "; a bound near 1 says nothing (taamctl reproduce theory)"
     return text

@@ -104,8 +104,14 @@ def readings(methods: Iterable[str], *, routed: bool) -> dict[int, str]:
 
     Args:
         methods: by name. routed: some of them infer task IDs.
+
+    Returns:
+        Number -> sentence; nothing where no method follows a paper, such as `analytic`.
     """
     of = _discrepancies()["readings"]
+    methods = set(methods)
+    if methods.isdisjoint(of):
+        return {}
     groups = ["every", *methods, *(["routed"] if routed else [])]
     numbers = {number for group in groups for number in of.get(group, [])}
     return {number: text for number, text in register().items() if number in numbers}

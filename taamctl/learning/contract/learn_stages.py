@@ -71,11 +71,22 @@ def train_stream(
             rows += rows_of(state)
             checkpoints.save(stage, state, training, losses)
             seconds = time.perf_counter() - began
-            progress.line(f"{name}: loss {np.asarray(losses)[-1]:.4f}, {seconds:.1f} s")
+            progress.line(finished(name, losses, seconds))
         if not first.independent:
             states.append(state)
     progress.finish()
     return resumed
+
+
+def finished(name: str, losses: Array, seconds: float) -> str:
+    """Return what is said of a task that was learned; a closed form has no loss.
+
+    Args:
+        losses: [epochs] float32.
+    """
+    if len(losses) == 1:
+        return f"{name}: {seconds:.1f} s"
+    return f"{name}: loss {losses[-1]:.4f}, {seconds:.1f} s"
 
 
 def learn_stage(

@@ -20,10 +20,10 @@ def test_doctor_and_theory_say_the_same(tmp_path: Path, support: ModuleType) -> 
     found = json.loads(said.out)["bound"]
     assert found == pytest.approx({"least": min(bounds), "most": max(bounds)}, rel=1e-6)
     lines = support.taamctl(tmp_path, "data", "doctor", "synthetic", "--quick").out
-    assert f"at most {min(bounds):.3g} to {max(bounds):.3g}; near 1" in lines
+    assert f"for amp: {min(bounds):.3g} to {max(bounds):.3g}; a bound near 1" in lines
 
 
 def test_the_line_warns_of_a_bound_near_one() -> None:
     assert "says nothing" in id_bound.line({"least": 0.2, "most": 0.97})
     sharp = id_bound.line({"least": 0.001, "most": 0.001})
-    assert sharp == "share of wrong ones by the paper's bound, for amp: at most 0.001"
+    assert sharp == "the paper's bound on the share of wrong ones, for amp: 0.001"

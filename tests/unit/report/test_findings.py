@@ -199,6 +199,7 @@ def test_readings_name_entries_and_methods_that_there_are() -> None:
     assert {number for numbers in known.values() for number in numbers} <= set(published.register())
     assert 38 in published.readings(["ssm"], routed=False)
     assert 38 not in published.readings(["taam"], routed=True)
+    assert published.readings(["analytic", "linear_probe"], routed=True) == {}
 
 
 def test_a_report_of_twelve_methods_on_three_data_sets_is_small(
