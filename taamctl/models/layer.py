@@ -49,20 +49,28 @@ class Products:
     """A modulator's terms, and what all blocks of one step share.
 
     Attributes:
+        gamma, watt: [heads, F] for the dense products, of their dtype.
         gamma_w, beta_w: gamma W1^T and beta W1^T, [heads, 256].
         watt_sum: [heads] row sums of W_att.
     """
 
     terms: Terms
+    gamma: torch.Tensor
+    watt: torch.Tensor
     gamma_w: torch.Tensor
     beta_w: torch.Tensor
     watt_sum: torch.Tensor
 
     @staticmethod
-    def of(terms: Terms, w1: torch.Tensor) -> Products:
-        """Multiply with W1 once per step."""
+    def of(terms: Terms, w1: torch.Tensor, low: torch.dtype) -> Products:
+        """Multiply with W1 once per step.
+
+        Args:
+            low: dtype of the dense products.
+        """
         gamma_w, beta_w = (torch.cat([terms.gamma, terms.beta]) @ w1.T).chunk(2)
-        return Products(terms, gamma_w, beta_w, terms.watt.sum(1))
+        short = terms.gamma.to(low), terms.watt.to(low)
+        return Products(terms, *short, gamma_w, beta_w, terms.watt.sum(1))
 
 
 @dataclass
@@ -122,17 +130,16 @@ class DenseRows:
     def forward(self, step: Products) -> tuple[torch.Tensor, torch.Tensor]:
         """Scale, multiply, and shift."""
         low = self.n.dtype
-        gamma, _, watt, bias = step.terms
-        scores = self.scale * (self.n @ watt.T.to(low)) + self.mean * step.watt_sum + bias
-        a = torch.softmax(scores, dim=1)
-        scaled = (a.to(low) @ gamma.to(low)).mul_(self.n)
+        scores = self.scale * (self.n @ step.watt.T) + self.mean * step.watt_sum
+        a = torch.softmax(scores.add_(step.terms.bias), dim=1)
+        scaled = (a.to(low) @ step.gamma).mul_(self.n)
         return torch.addmm(self.base, a, step.beta_w).add_(scaled @ self.w1.T), a
 
     def backward(self, step: Products, upstream: torch.Tensor, a: torch.Tensor) -> Gradients:
         """Go back through the product, the scaling and the attention."""
         low = self.n.dtype
         back = (upstream.to(low) @ self.w1).mul_(self.n)
-        da = (back @ step.terms.gamma.T.to(low)).to(a.dtype).addmm_(upstream, step.beta_w.T)
+        da = (back @ step.gamma.T).to(a.dtype).addmm_(upstream, step.beta_w.T)
         ds = _through_softmax(a, da)
         watt = ((self.scale * ds).T.to(low) @ self.n).to(a.dtype) + (self.mean * ds).sum(0)[:, None]
         gamma = (a.T.to(low) @ back).to(a.dtype)

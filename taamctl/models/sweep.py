@@ -22,7 +22,7 @@ from taamctl.models.known_gradient import known
 from taamctl.models.layer import Gradients, Products, Rows, Terms, dense_rows, sparse_rows
 from taamctl.models.net_input import SPARSE
 
-# Rows of a block on a CPU, and numbers: it stays in the cache, and a product over it is fast.
+# Rows of a block on a CPU, and float32 numbers: it stays in the cache, and a product over it is fast.
 LEAST = 256
 MOST = 1024
 ELEMENTS = 1 << 18
@@ -45,11 +45,13 @@ class Inputs:
 
     Attributes:
         blocks: the nodes. at: [R] int64 each, which nodes a block holds. w1: [256, F].
+        low: dtype of the dense products.
     """
 
     blocks: tuple[Rows, ...]
     at: tuple[torch.Tensor, ...]
     w1: torch.Tensor
+    low: torch.dtype
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def split_rows(n: int, width: int, device: torch.device) -> tuple[tuple[int, int
     its memory allows.
 
     Args:
-        width: numbers that a row brings into the cache.
+        width: float32 numbers that a row brings into the cache; two bfloat16 ones count as one.
     """
     if device.type == "cuda":
         count = max(1, math.ceil(n * width / ELEMENTS_ON_GPU))
@@ -147,9 +149,9 @@ def prepare(
         return dense_rows(h[rows], base[rows], dense, normalise)
 
     sparse_at = _cut(few, 0)
-    dense_at = _cut(many, h.shape[1])
+    dense_at = _cut(many, h.shape[1] * dense.element_size() // h.element_size())
     blocks = [*spread(sparse_block, sparse_at), *spread(dense_block, dense_at)]
-    return Inputs(tuple(blocks), (*sparse_at, *dense_at), w1)
+    return Inputs(tuple(blocks), (*sparse_at, *dense_at), w1, dense.dtype)
 
 
 def _by_entries(h: torch.Tensor, *, split: bool) -> tuple[torch.Tensor, torch.Tensor]:
@@ -194,7 +196,7 @@ def weighted_loss(
     with torch.no_grad():
         given = [tensor.detach() for tensor in tensors]
         head = Head(given[0], given[1], weight.requires_grad)
-        step = _products(given[2:], inputs.w1)
+        step = _products(given[2:], inputs)
         loss, gradients = _loss_and_gradients(inputs, targets, step, head, spread)
     return known(loss, tensors, gradients)
 
@@ -207,7 +209,7 @@ def logits(
     """
     weight = weight.detach()
     bias = bias.detach()
-    step = _products([t.detach() for t in terms or ()], inputs.w1)
+    step = _products([t.detach() for t in terms or ()], inputs)
 
     def block(rows: Rows) -> torch.Tensor:
         active = functional.leaky_relu(_hidden(rows, step)[0], SLOPE)
@@ -219,8 +221,8 @@ def logits(
     return torch.empty_like(made).index_copy_(0, torch.cat(inputs.at), made)
 
 
-def _products(terms: Sequence[torch.Tensor], w1: torch.Tensor) -> Products | None:
-    return Products.of(Terms(*terms), w1) if terms else None
+def _products(terms: Sequence[torch.Tensor], inputs: Inputs) -> Products | None:
+    return Products.of(Terms(*terms), inputs.w1, inputs.low) if terms else None
 
 
 def _hidden(rows: Rows, step: Products | None) -> tuple[torch.Tensor, torch.Tensor]:
