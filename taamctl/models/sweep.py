@@ -22,7 +22,8 @@ from taamctl.models.known_gradient import known
 from taamctl.models.layer import Gradients, Products, Rows, Terms, dense_rows, sparse_rows
 from taamctl.models.net_input import SPARSE
 
-# Rows of a block on a CPU, and float32 numbers: it stays in the cache, and a product over it is fast.
+# Rows of a block on a CPU, and float32 numbers: it stays in the cache, and a product over it is
+# fast.
 LEAST = 256
 MOST = 1024
 ELEMENTS = 1 << 18
