@@ -28,7 +28,7 @@ class Executor:
         Option(
             "--executor",
             metavar="local|dask",
-            help="dask: propagate and train on a Dask cluster's workers.",
+            help="dask: have the workers of a Dask cluster propagate, train, infer and evaluate.",
         ),
     ] = "local"
     scheduler: Annotated[

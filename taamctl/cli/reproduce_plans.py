@@ -11,6 +11,8 @@ from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import Grid, RawSettings, Writing
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from taamctl.pipeline.plain_tables import PlainTable
     from taamctl.pipeline.printed_numbers import Table
     from taamctl.runtime.job import Context
@@ -24,11 +26,14 @@ class Plan:
     base: Context
     contexts: dict[tuple[str, tuple[str, ...]], Context]
 
-    def table(self, datasets: tuple[str, ...] | None) -> Table | PlainTable:
+    def table(
+        self, datasets: tuple[str, ...] | None, client: Client | None = None
+    ) -> Table | PlainTable:
         """Make the table.
 
         Args:
             datasets: those named; None: none was.
+            client: of the Dask cluster that makes the runs of measured tables; None: this process.
         """
         from taamctl.pipeline import cost_cells, lens_lines, plain_tables, printed_numbers
 
@@ -41,7 +46,7 @@ class Plan:
             return plain[self.target](self.base)
         if self.target == "params":
             return cost_cells.table(self.base, datasets)
-        return printed_numbers.measured_table(self.target, self.base, self.contexts)
+        return printed_numbers.measured_table(self.target, self.base, self.contexts, client)
 
 
 def plan_of(

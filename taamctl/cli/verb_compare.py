@@ -9,6 +9,7 @@ from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table, sheet
+from taamctl.cli.executor_options import Executor, cluster
 from taamctl.cli.shared_options import Grid, Profile, RawSettings, Writing
 from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
@@ -43,6 +44,7 @@ def command(
     profile: Profile = None,
     settings: RawSettings,
     as_json: Annotated[bool, Option("--json", help="Print compare.json on stdout.")] = False,
+    executor: Executor,
     writing: Writing,
 ) -> None:
     """Run methods over class orders, splits and seeds, and say which differ by more than chance
@@ -51,8 +53,11 @@ def command(
     from taamctl.pipeline import compare_runs
 
     check(orders, splits, scope)
+    executor.check()
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
-    path = compare_runs.run(context, compare_runs.plan(context, orders, splits), scope)
+    cells = compare_runs.plan(context, orders, splits)
+    with cluster(context, executor) as client:
+        path = compare_runs.run(context, cells, scope, client)
     if as_json:
         print(path.read_text(encoding="utf-8"), end="")
     else:

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from taamctl.cli import reproduce_plans
 from taamctl.cli.console import Column, print_table
+from taamctl.cli.executor_options import Executor, cluster
 from taamctl.cli.shared_options import OUTPUTS, RawSettings, Seeds, Writing
 from taamctl.params.run_params import RunParams
 
@@ -40,6 +41,7 @@ def command(
     seeds: Seeds = None,
     settings: RawSettings,
     as_json: Annotated[bool, Option("--json", help="Print the table as JSON on stdout.")] = False,
+    executor: Executor,
     writing: Writing,
 ) -> None:
     """Run what a published table needs, and print paper, ours, difference and verdict in every
@@ -55,16 +57,18 @@ def command(
         targets = published.ALL
     wanted = tuple(dict.fromkeys(datasets or published.datasets()))
     # What can be refused is refused before any work.
+    executor.check()
     planned = [reproduce_plans.plan_of(name, wanted, seeds, settings, writing) for name in targets]
     shown = []
-    for plan in planned:
-        table = plan.table(None if datasets is None else wanted)
-        arguments = _arguments(plan.target, datasets, plan.base, settings)
-        command_line = " ".join([f"taamctl reproduce {plan.target}", *arguments])
-        path = table.write(settings.outputs / "reproduce", command_line)
-        shown.append(path.read_text(encoding="utf-8"))
-        if not as_json:
-            _show(table)
+    with cluster(planned[0].base, executor) as client:
+        for plan in planned:
+            table = plan.table(None if datasets is None else wanted, client)
+            arguments = _arguments(plan.target, datasets, plan.base, settings)
+            command_line = " ".join([f"taamctl reproduce {plan.target}", *arguments])
+            path = table.write(settings.outputs / "reproduce", command_line)
+            shown.append(path.read_text(encoding="utf-8"))
+            if not as_json:
+                _show(table)
     if as_json and target == "all":
         print(f"[{','.join(shown)}]")
     elif as_json:

@@ -33,7 +33,11 @@ AGAIN = (
     "install the same taamctl and the same methods on the workers as here, and start the "
     "workers again"
 )
-UNITS = ("taamctl.cluster.work_unit", "taamctl.cluster.column_unit")
+UNITS = (
+    "taamctl.cluster.work_unit",
+    "taamctl.cluster.column_unit",
+    "taamctl.cluster.run_units",
+)
 SHOWN = 5  # workers named in one message
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
@@ -17,6 +18,9 @@ from taamctl.report.report_rows import run_row
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
 from taamctl.store.lock import writing
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 PERMUTED = "seeded_permutation"
 Cells = list[tuple[Cell, Context]]
@@ -74,11 +78,12 @@ def _own(context: Context, cell: Cell) -> Context:
     return replace(context, params=params, layout=layout)
 
 
-def run(context: Context, cells: Cells, scope: str | None) -> Path:
+def run(context: Context, cells: Cells, scope: str | None, client: Client | None = None) -> Path:
     """Run every cell, reusing what is there, write the comparison and return its path.
 
     Args:
         scope: the logit scope of all methods; None: each in its own.
+        client: of the Dask cluster that does the work; None: this process.
     """
     section = context.params.section(RunParams)
     folder = context.layout.root / "compare"
@@ -99,7 +104,7 @@ def run(context: Context, cells: Cells, scope: str | None) -> Path:
         _refuse_fixed_parts(cells[0][1])
     for number, (cell, own) in enumerate(cells, 1):
         context.tell(f"compare: {cell.label} ({number} of {len(cells)})")
-        walk.to_eval(own)
+        walk.to_eval(own, client)
     found = [
         (cell, run_row(own.layout.file("eval", *which)))
         for cell, own in cells

@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import canonical
@@ -27,6 +28,9 @@ from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 DIVIDED = ("split.",)
 TRAINED = ("train.", "methods.")
@@ -64,6 +68,8 @@ AS_IMPLIED = {
 }
 Value = tuple[float | None, float]  # mean and deviation
 Record = dict[str, object]
+Contexts = Mapping[tuple[str, tuple[str, ...]], Context]  # by method and changed parameters
+Planned = tuple[PublishedRow, str, int]  # row, data set, seed
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,10 @@ def _slug(sets: Sequence[str]) -> str:
 
 
 def measured_table(
-    target: str, base: Context, contexts: Mapping[tuple[str, tuple[str, ...]], Context]
+    target: str,
+    base: Context,
+    contexts: Contexts,
+    client: Client | None = None,
 ) -> Table:
     """Run what is missing of a table and return it.
 
@@ -150,23 +159,53 @@ def measured_table(
         base: names the data sets and seeds; those whose raw data is not there are listed, never
             left out.
         contexts: of every row, by its method and changed parameters.
+        client: of the Dask cluster that does the work; None: this process.
     """
     run = base.params.section(RunParams)
     there = [dataset for dataset in run.datasets if is_there(base, dataset)]
     for dataset in there:
-        walk.features(base, dataset)
+        walk.features(base, dataset, client)
     rows = published.rows(target)
     planned = [(r, d, s) for d in there for r in rows if r.concerns(d) for s in run.seeds]
+    if client is None:
+        _run_here(base, contexts, planned)
+    else:
+        _run_on_cluster(contexts, planned, client)
+    records = _records(target, run.datasets, there, run.seeds, base.layout.root)
+    lines = reproduction.conditions(target, records, _facts(base.params, run.seeds))
+    return Table(target, records, lines, _figures(target, records, base.params))
+
+
+def _run_here(base: Context, contexts: Contexts, planned: Sequence[Planned]) -> None:
+    """Make the runs one after the other, and say how many are left."""
     countdown = Countdown(base.tell, len(planned))
     for row, dataset, seed in planned:
         countdown.begin(f"{row.row}, {dataset}, seed {seed}")
         context = contexts[row.method, row.sets]
-        if any(name.startswith(DIVIDED) for name in row.sets):
+        if _is_divided(row.sets):
             walk.features(context, dataset)
         countdown.end(walk.one_run(context, (dataset, row.method, seed)))
-    records = _records(target, run.datasets, there, run.seeds, base.layout.root)
-    lines = reproduction.conditions(target, records, _facts(base.params, run.seeds))
-    return Table(target, records, lines, _figures(target, records, base.params))
+
+
+def _run_on_cluster(contexts: Contexts, planned: Sequence[Planned], client: Client) -> None:
+    """Make the runs of one method and its changes after those of the other, all data sets and
+    seeds at once.
+    """
+    together: dict[tuple[str, tuple[str, ...]], dict[walk.Run, None]] = {}
+    for row, dataset, seed in planned:
+        of_row = together.setdefault((row.method, row.sets), {})
+        of_row[dataset, row.method, seed] = None
+    for (method, sets), wanted in together.items():
+        context = contexts[method, sets]
+        if _is_divided(sets):
+            for dataset in dict.fromkeys(dataset for dataset, _, _ in wanted):
+                walk.features(context, dataset, client)
+        walk.on_cluster(context, client, list(wanted))
+
+
+def _is_divided(sets: Sequence[str]) -> bool:
+    """Tell whether a row changes the split, and so has features of its own."""
+    return any(name.startswith(DIVIDED) for name in sets)
 
 
 def _figures(target: str, records: Sequence[Record], params: Params) -> dict[str, bytes]:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,48 +59,47 @@ def split(context: Context) -> None:
             context.tell(line)
 
 
-def features(context: Context, dataset: str) -> None:
-    """Split and propagate one data set."""
+def features(context: Context, dataset: str, client: Client | None = None) -> None:
+    """Split and propagate one data set; the latter on a cluster, where there is one."""
     from taamctl.stages import precompute
     from taamctl.stages import split as stage
 
     stage.run(context, dataset)
-    precompute.run(context, dataset)
+    if client is None:
+        precompute.run(context, dataset)
+    else:
+        from taamctl.cluster import propagate_tasks
+
+        propagate_tasks.run(client, context, dataset)
 
 
 def to_eval(context: Context, client: Client | None = None) -> None:
     """Run every stage but the report; what can be refused is refused first.
 
     Args:
-        client: of the Dask cluster that propagates and trains; None to do so in this process.
+        client: of the Dask cluster that does the work after the split; None to do it in this
+            process.
     """
     from taamctl.stages import train
 
     train.check(context)
     split(context)
-    facts: Mapping[Run, dict[str, object]] = {}
-    with ExitStack() as held:
-        if client is None:
-            one_stage(context, "precompute")
-        else:
-            facts = _on_cluster(context, client, held)
-        for which in each_run(context):
-            one_run(context, which, facts.get(which))
+    for dataset in context.params.section(RunParams).datasets:
+        features(context, dataset, client)
+    if client is not None:
+        on_cluster(context, client, runs(context))
+        return
+    for which in each_run(context):
+        one_run(context, which)
 
 
-def one_run(
-    context: Context, which: Run, learned: dict[str, object] | None = None
-) -> tuple[Outcome, ...]:
-    """Train, infer and evaluate one run.
-
-    Args:
-        learned: facts on the tasks of it that a cluster has learned.
-    """
+def one_run(context: Context, which: Run) -> tuple[Outcome, ...]:
+    """Train, infer and evaluate one run."""
     from taamctl.stages import eval as evaluate
     from taamctl.stages import infer, train
 
     return (
-        train.run(context, *which, learned=learned),
+        train.run(context, *which),
         infer.run(context, *which),
         evaluate.run(context, *which),
     )
@@ -117,14 +116,13 @@ def whole(context: Context, client: Client | None = None) -> Path:
     return outcome.path
 
 
-def _on_cluster(
-    context: Context, client: Client, held: ExitStack
-) -> Mapping[Run, dict[str, object]]:
-    """Propagate and learn on a cluster, and return what is to be recorded of the learning; `held`
-    gets the locks of the tasks.
-    """
-    from taamctl.cluster import propagate_tasks, train_tasks
+def on_cluster(context: Context, client: Client, wanted: Sequence[Run]) -> None:
+    """Train, infer and evaluate runs on a cluster; their features are there."""
+    from taamctl.cluster import run_units, train_tasks
+    from taamctl.stages import train
 
-    for dataset in context.params.section(RunParams).datasets:
-        propagate_tasks.run(client, context, dataset)
-    return train_tasks.learn(client, context, runs(context), held)
+    with ExitStack() as held:  # the locks of the tasks, until they are put together
+        learned = train_tasks.learn(client, context, wanted, held)
+        for which in wanted:
+            train.run(context, *which, learned=learned.get(which))
+    run_units.finish(client, context, wanted)

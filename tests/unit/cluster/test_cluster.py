@@ -26,12 +26,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from taamctl.stages import precompute, split, train
+from taamctl.stages import infer, precompute, split, train
 
-from taamctl.cli import common
-from taamctl.cli.shared_options import Grid, Settings, Writing
+from taamctl.cli import common, reproduce_plans
+from taamctl.cli.shared_options import Grid, RawSettings, Settings, Writing
 from taamctl.cluster import client as clusters
-from taamctl.cluster import column_unit, probe, propagate_tasks, train_tasks, unit_result
+from taamctl.cluster import (
+    column_unit,
+    probe,
+    propagate_tasks,
+    run_units,
+    train_tasks,
+    unit_result,
+)
 from taamctl.core import registry
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
@@ -40,7 +47,8 @@ from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.types import CSR
 from taamctl.graph.canonical import to_scipy
 from taamctl.params.precompute_params import PrecomputeParams
-from taamctl.pipeline import remains, remove_remains
+from taamctl.pipeline import compare_runs, remains, remove_remains
+from taamctl.pipeline.printed_numbers import Table
 from taamctl.pipeline.walk import to_eval as walk_to_eval
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.job import Context
@@ -588,3 +596,76 @@ def test_options_that_do_not_go_together_are_refused(
 
     error = CliRunner().invoke(app, ["run", *options]).exception
     assert isinstance(error, TaamctlError) and words in error.message and hint in error.hint
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def test_workers_infer_and_evaluate(
+    client: Any,
+    local: dict[str, bytes],
+    told: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def not_here(*arguments: object) -> None:
+        raise AssertionError("inferred in this process")
+
+    monkeypatch.setattr(infer, "infer_parts", not_here)
+    lines: list[str] = []
+    mine = replace(context(tmp_path, told, methods=("taam",)), tell=lines.append)
+    walk_to_eval(mine, client)
+    for stage in ("infer", "eval"):
+        wrote = [line for line in lines if line.startswith(f"{stage} synthetic/taam/seed-")]
+        assert len(wrote) == len(SEEDS)
+        assert all(" wrote " in line for line in wrote)
+    expected = {path: data for path, data in local.items() if "/taam/" in path}
+    made = {path: data for path, data in made_of(tmp_path).items() if "/taam/" in path}
+    assert made == expected
+
+    lines.clear()
+    walk_to_eval(mine, client)
+    assert [line for line in lines if " wrote " in line] == []
+
+
+def test_a_worker_that_cannot_see_the_trained_run_is_named(
+    client: Any, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = context(tmp_path, told, methods=("taam",), seeds=(1,))
+    walk_to_eval(mine, client)
+    (tmp_path / "infer/synthetic/taam/seed-1/infer.h5").unlink()
+    seen = run_units.probe.expect
+
+    def elsewhere(job: Any, file: Path, sha256: str, device: str) -> probe.Expected:
+        return replace(seen(job, file, sha256, device), file="/nowhere/train.h5")
+
+    monkeypatch.setattr(run_units.probe, "expect", elsewhere)
+    with pytest.raises(TaamctlError, match="2 of 2 workers cannot take part") as caught:
+        run_units.finish(client, mine, [("synthetic", "taam", 1)])
+    assert "--outputs has to be on a disk that all workers share" in str(caught.value.hint)
+
+
+def test_a_comparison_on_a_cluster_says_the_same(client: Any, told: Path, tmp_path: Path) -> None:
+    found = []
+    for name, where in (("here", None), ("there", client)):
+        mine = context(tmp_path / name, told, methods=("taam", "ergnn"), seeds=(1,))
+        path = compare_runs.run(mine, compare_runs.plan(mine, ["natural", "1"], None), None, where)
+        found.append(path.read_bytes())
+    assert found[0] == found[1]
+
+
+def test_a_printed_table_on_a_cluster_says_the_same(client: Any, tmp_path: Path) -> None:
+    found = []
+    for name, where in (("here", None), ("there", client)):
+        settings = RawSettings(
+            overrides=["train.epochs=2", "train.threads=1"], outputs=tmp_path / name
+        )
+        plan = reproduce_plans.plan_of(
+            "taskid", ("synthetic",), [1], settings, Writing(quiet=True)
+        )
+        table = plan.table(("synthetic",), where)
+        assert isinstance(table, Table)
+        untimed = [{k: v for k, v in r.items() if "cpu_s" not in k} for r in table.records]
+        found.append((untimed, table.conditions))
+    assert found[0] == found[1]
+    assert any(record["ours"] is not None for record in found[0][0])
