@@ -10,8 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from taamctl.cluster import probe
 from taamctl.cluster.unit_result import result_of
@@ -24,10 +23,13 @@ from taamctl.runtime.stage_jobs import Which
 from taamctl.stages import eval as evaluate
 from taamctl.stages import infer
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 Run = tuple[str, str, int]
 
 
-def finish(client: Any, context: Context, runs: Sequence[Run]) -> None:
+def finish(client: Client, context: Context, runs: Sequence[Run]) -> None:
     """Infer and evaluate runs whose training is there.
 
     Args:
@@ -71,7 +73,9 @@ def _expected(context: Context, run: Run) -> tuple[probe.Expected, ...]:
     return of(inference), of(stage_jobs.evaluation(context, which))
 
 
-def _send(client: Any, context: Context, expected: dict[Run, tuple[probe.Expected, ...]]) -> None:
+def _send(
+    client: Client, context: Context, expected: dict[Run, tuple[probe.Expected, ...]]
+) -> None:
     """Have the workers do all runs, and tell what they tell."""
     from distributed import as_completed
 
@@ -98,13 +102,13 @@ def _portable(context: Context) -> Context:
     return replace(plain, force=context.force)
 
 
-def _absolute(layout: Layout | None) -> Any:
-    if layout is None:
-        return None
-    home = None
-    if layout.home is not None:
-        home = Path(layout.home).absolute()
-    return replace(layout, root=layout.root.absolute(), base=_absolute(layout.base), home=home)
+def _absolute(layout: Layout) -> Layout:
+    base, home = layout.base, layout.home
+    if base is not None:
+        base = _absolute(base)
+    if home is not None:
+        home = home.absolute()
+    return replace(layout, root=layout.root.absolute(), base=base, home=home)
 
 
 def work(context: Context, expected: Sequence[probe.Expected], run: Run) -> list[str]:

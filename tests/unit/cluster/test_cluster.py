@@ -660,9 +660,7 @@ def test_a_printed_table_on_a_cluster_says_the_same(client: Any, tmp_path: Path)
         settings = RawSettings(
             overrides=["train.epochs=2", "train.threads=1"], outputs=tmp_path / name
         )
-        plan = reproduce_plans.plan_of(
-            "taskid", ("synthetic",), [1], settings, Writing(quiet=True)
-        )
+        plan = reproduce_plans.plan_of("taskid", ("synthetic",), [1], settings, Writing(quiet=True))
         table = plan.table(("synthetic",), where)
         assert isinstance(table, Table)
         untimed = [{k: v for k, v in r.items() if "cpu_s" not in k} for r in table.records]
