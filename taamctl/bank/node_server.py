@@ -16,15 +16,15 @@ from numpy.typing import ArrayLike
 from taamctl.bank import feature_names as names_of_features
 from taamctl.bank.graph_source import normalised
 from taamctl.bank.predictor import OpenBank, Predictor
-from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
-from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.features.raw_features import Norm, normalise
+from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 from taamctl.propagation.operator import Operator, build
 from taamctl.stream.induce import message_edges
 
 if TYPE_CHECKING:
-    from scipy.sparse import spmatrix
+    from scipy.sparse import csr_matrix, spmatrix
 
 GIVEN = "the neighbourhood"  # its name in messages
 
@@ -83,7 +83,6 @@ class NodeServer:
         self._norm = bank.shared.norm(bank.manifest.feature_norm)
         predictor.warm_up()
 
-    @subnormals.flushed()
     def answer(
         self,
         x: ArrayLike | spmatrix,
@@ -106,10 +105,11 @@ class NodeServer:
             TaamctlError: shapes or numbers that do not fit the bank or each other.
         """
         rows = _checked(x, self._width)
-        operator = self._operator(edges, degree, len(rows))
-        if not 0 <= node < len(rows):
+        n = rows.shape[0]
+        operator = self._operator(edges, degree, n)
+        if not 0 <= node < n:
             raise TaamctlError(
-                f"node {node} of a neighbourhood of {len(rows):,} nodes",
+                f"node {node} of a neighbourhood of {n:,} nodes",
                 "name the node by its position among the rows",
             )
         reach = _weights(operator, node, max(self._hops), around=self._around)
@@ -117,7 +117,7 @@ class NodeServer:
         routed = self._predictor.node_by_node(held, len(reach.nodes))
         novelty = (routed.novelty[0] + reach.own @ routed.novelty / reach.own.sum()) / 2
         first = replace(routed.first(1), novelty=np.array([novelty]))
-        label, confidence = self._predictor.decide(held, operator.degree[[node]], first)
+        label, confidence = self._predictor.decide(held, operator.degree[[node]], first, 1)
         return NodeAnswer(
             self._bank.manifest.classes[label[0]],
             int(self._task_of[label[0]]),
@@ -137,17 +137,34 @@ class NodeServer:
             return operator
         return replace(operator, degree=_whole_degree(operator, used, np.asarray(degree)))
 
-    def _hop_rows(self, rows: Array, reach: _Reach) -> _Held:
+    def _hop_rows(self, rows: Array | csr_matrix, reach: _Reach) -> _Held:
         """Return S^j X of the nodes that are looked at, float32."""
         x = rows[reach.within]
         if self._order is not None:
             x = x[:, self._order]
-        near = normalised(np.ascontiguousarray(x), self._norm)
-        exact = near.astype(np.float64)
-        held = {j: (reach.powers[j] @ exact).astype(np.float32) for j in self._hops if j}
-        if 0 in self._hops:
-            held[0] = near[np.searchsorted(reach.within, reach.nodes)]
-        return _Held(held)
+        held = _Normalised.of(x, self._norm)
+        return _Held({j: held.times(reach.powers[j]) for j in self._hops})
+
+
+@dataclass(frozen=True)
+class _Normalised:
+    """Normalised features of some nodes, [w, F] float64: an array, or a SciPy matrix."""
+
+    x: Array | csr_matrix
+
+    @staticmethod
+    def of(x: Array | csr_matrix, norm: Norm) -> _Normalised:
+        """Normalise as the bank does, in float32."""
+        if isinstance(x, np.ndarray):
+            return _Normalised(normalised(np.ascontiguousarray(x), norm).astype(np.float64))
+        found = normalise(from_scipy(x), norm)
+        assert isinstance(found, CSR)
+        return _Normalised(to_scipy(found, np.float64))
+
+    def times(self, weights: csr_matrix) -> Array:
+        """Return weights @ x, dense float32; the weights of hop 0 pick rows."""
+        product = weights @ self.x
+        return np.asarray(_dense(product), np.float32)
 
 
 @dataclass(frozen=True)
@@ -175,7 +192,7 @@ class _Reach:
     nodes: Array
     own: Array
     within: Array
-    powers: Sequence[spmatrix]
+    powers: Sequence[csr_matrix]
 
 
 def _weights(operator: Operator, node: int, hops: int, *, around: bool) -> _Reach:
@@ -193,7 +210,7 @@ def _weights(operator: Operator, node: int, hops: int, *, around: bool) -> _Reac
     return _Reach(nodes, own, within, [p[:, within] for p in powers])
 
 
-def _identity(n: int) -> spmatrix:
+def _identity(n: int) -> csr_matrix:
     import scipy.sparse as sp
 
     return sp.identity(n, format="csr")
@@ -232,17 +249,21 @@ def _ends(edges: ArrayLike) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
-def _checked(x: ArrayLike | spmatrix, width: int | None) -> Array:
-    """Return the rows as dense float32."""
-    dense = x.toarray() if hasattr(x, "toarray") else x
-    rows = np.asarray(dense, np.float32)
+def _dense(x: Array | csr_matrix) -> Array:
+    return x if isinstance(x, np.ndarray) else x.toarray()
+
+
+def _checked(x: ArrayLike | spmatrix, width: int | None) -> Array | csr_matrix:
+    """Return the rows as float32, an array or a SciPy matrix."""
+    rows = x.tocsr().astype(np.float32) if hasattr(x, "tocsr") else np.asarray(x, np.float32)
     if rows.ndim != 2 or rows.shape[1] != width:
         raise TaamctlError(
             f"x is an array of shape {rows.shape}, expected (n, {width}): a row per node",
             "give every node the features that the bank was made with, in the same order",
         )
-    if not np.isfinite(rows).all():
-        at = np.argwhere(~np.isfinite(rows))[0].tolist()
+    values = rows if isinstance(rows, np.ndarray) else rows.data
+    if not np.isfinite(values).all():
+        at = np.argwhere(~np.isfinite(_dense(rows)))[0].tolist()
         raise TaamctlError(
             f"x: feature {at[1]} of row {at[0]} is not finite", "give every node finite features"
         )

@@ -318,11 +318,14 @@ class Predictor:
         posterior = prototypes.posterior(mean, self._bank.config.bank.temperature)
         return posterior[unit].astype(np.float32)
 
-    def decide(self, hops: HopRows, degree: Array, routed: Routed) -> tuple[Array, Array]:
+    def decide(
+        self, hops: HopRows, degree: Array, routed: Routed, chunk: int = task_file.CHUNK
+    ) -> tuple[Array, Array]:
         """Return class [N] int64 and confidence [N] float32 of every node.
 
         Args:
             degree: [N] row sums of the adjacency with self-loops.
+            chunk: rows that an expert sees at once.
         """
         n = len(routed.posterior)
         rows = np.arange(n)
@@ -345,7 +348,7 @@ class Predictor:
             for k, pairs in zip(task.tolist(), np.split(by_task, starts[1:]), strict=True):
                 at = pairs // asked
                 with task_file.one_thread():
-                    own = torch.softmax(task_file.logits(self.expert(k), h[at], deg[at]), 1)
+                    own = torch.softmax(task_file.logits(self.expert(k), h[at], deg[at], chunk), 1)
                     value, chosen = (a.numpy() for a in own.max(1))
                 joint = routed.posterior[low + at, k] * value
                 better = joint > confidence[low + at]
