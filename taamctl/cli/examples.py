@@ -65,4 +65,5 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "bank upgrade": ("taamctl bank upgrade model",),
     "bank export": ("taamctl bank export model model.tar",),
     "bank import": ("taamctl bank import model.tar copy",),
+    "bank onnx": ("taamctl bank onnx model --into served",),
 }
