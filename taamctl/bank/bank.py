@@ -10,7 +10,7 @@ from shlex import quote
 from typing import TypeAlias
 
 from taamctl.bank import manifest as manifests
-from taamctl.bank import store, task_file
+from taamctl.bank import remote_bank, store, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.context import beside
@@ -23,7 +23,7 @@ from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.learning.contract.method import Method
-from taamctl.runtime import provenance
+from taamctl.runtime import provenance, remote_files
 
 Graph: TypeAlias = NodeGraph | Source | str | Path
 
@@ -120,7 +120,7 @@ class Bank:
         any, are not read.
 
         Args:
-            graph: a graph in memory, or the path of a graph file.
+            graph: a graph in memory, or the path or URL of a graph file.
             decide: `router`, `expert` or `soft`; None: as the bank was made.
             router: `ridge`, `prototype` or `auto`: what chooses the task; auto is ridge, and for
                 components and graphs with `expert` or `soft` what validation is most sure of.
@@ -178,14 +178,17 @@ def asked_once(predictor: Predictor, graph: Graph, context: Graph | None = None)
 def _query(graph: Graph, files: ExitStack) -> Query:
     """Return a graph to be asked about; a file stays open as long as `files` does."""
     if isinstance(graph, (str, Path)):
-        return files.enter_context(OnDisk(Path(graph)))
+        return files.enter_context(OnDisk(remote_files.local(graph)))
     return InMemory(graph if isinstance(graph, Source) else Source(graph))
 
 
 def load_bank(path: str | Path) -> Bank:
     """Open a bank.
 
+    Args:
+        path: its folder, or the URL of a file that `taamctl bank export` wrote.
+
     Raises:
-        TaamctlError: there is none, or its manifest was changed.
+        TaamctlError: there is none, it cannot be reached, or its manifest was changed.
     """
-    return Bank(Path(path))
+    return Bank(remote_bank.folder_of(path))
