@@ -95,7 +95,9 @@ class NodeServer:
         Args:
             x: [n, F] raw features of the nodes of the neighbourhood, in any order, dense or a SciPy
                 matrix.
-            edges: [2, E] the edges among them, sources first, as positions in `x`.
+            edges: [2, E] the edges among them, sources first, as positions in `x`. Where `degree`
+                is given, those between two different nodes that are both `radius` steps away may be
+                left out.
             node: position of the node that is asked about.
             degree: [n] in the whole graph, from how many other nodes each node receives: where
                 edges go both ways, its number of neighbours. None: as `edges` has it, which is
