@@ -12,7 +12,7 @@ from typer import Option
 from taamctl.cli import score_table
 from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
-from taamctl.cli.one_graph import OneGraph, require_imported, source_of
+from taamctl.cli.one_graph import OneGraph, graph_to_answer
 from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.unknown_rate import unknown_rate
 from taamctl.cli.watching import Watching
@@ -20,7 +20,6 @@ from taamctl.cli.watching import run as watch
 
 if TYPE_CHECKING:
     from taamctl.bank.config import Config
-    from taamctl.bank.graph_source import Source
     from taamctl.bank.predictor import PredictOptions
 
 
@@ -106,11 +105,7 @@ def command(
     if watching.watch is not None:
         watch(opened, options, context, watching, quiet=quiet)
         return
-    graph: Path | Source | None = named.graph
-    if named.graph is not None:
-        require_imported(named.graph)
-    if graph is None or named.dataset is not None:
-        graph = source_of(named, data_root, params, overrides)
+    graph = graph_to_answer(named, data_root, params, overrides)
     found = opened.predict(graph, options=options, context=context)
     if not quiet:
         for note in found.notes:

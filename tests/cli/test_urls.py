@@ -57,6 +57,8 @@ def test_a_graph_and_a_bank_by_url_answer_as_here(here, monkeypatch, capsys) -> 
     for _ in range(2):
         assert called(monkeypatch, *urls) == 0
         assert capsys.readouterr().out == wanted
+    assert called(monkeypatch, *urls, "--score") == 0
+    assert "hats" in capsys.readouterr().out
     taught = called(monkeypatch, "bank", "create", "new", *[a for s in FAST for a in ("--set", s)])
     assert taught == 0
     assert called(monkeypatch, "bank", "add-task", "new", "--graph", urls[-1], "--quiet") == 0
