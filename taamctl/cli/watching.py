@@ -84,7 +84,13 @@ def run(
 
     def ask(path: Path) -> Answers:
         require_imported(path)
-        return asked_once(predictor, path, context)
+        try:
+            return asked_once(predictor, path, context)
+        except MemoryError:  # of this graph: the next one may fit
+            raise TaamctlError(
+                f"{path} does not fit into memory",
+                "watch with --max-memory 2G, say: what does not fit goes to the disk",
+            ) from None
 
     folder = watched_folder.WatchedFolder(
         how.watch, how.into or how.watch / "answers", f".{how.kind}", ask, teller(quiet)

@@ -109,3 +109,26 @@ def test_options_that_would_not_be_read_are_refused(
         app.entry()
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_graph_that_does_not_fit_stops_no_other(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from taamctl.bank import bank
+    from taamctl.cli import app
+
+    own = bank.asked_once
+
+    def full(predictor: object, path: Path, context: object) -> object:
+        if path.stem == "monday":
+            raise MemoryError
+        return own(predictor, path, context)
+
+    monkeypatch.setattr(bank, "asked_once", full)
+    monkeypatch.chdir(made)
+    monkeypatch.setattr("sys.argv", ["taamctl", *ONCE, "--into", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as ended:
+        app.entry()
+    assert ended.value.code == 1
+    assert "monday.h5 does not fit into memory" in capsys.readouterr().err
+    assert len(list((tmp_path / "out").glob("*.csv"))) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -113,6 +114,19 @@ def test_a_smaller_neighbourhood_would_not_do(bank, graph) -> None:
         got = server.answer(made.features[near], edges, int(np.flatnonzero(near == node)[0]))
         off.append(abs(got.confidence - whole.confidence[node]))
     assert max(off) > 100 * CLOSE
+
+
+def test_threads_may_share_a_server(bank, graph) -> None:
+    made = graph(tuple("abcd"), seed=7, width=0.5)
+    server = load_bank(bank).node_server(decide="soft")
+    edges = np.stack(to_scipy(made.adjacency, np.int8).nonzero())[::-1]
+    nodes = list(range(24))
+
+    def ask(node: int) -> object:
+        return server.answer(made.features, edges, node)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(ask, nodes)) == [ask(node) for node in nodes]
 
 
 def test_columns_come_in_any_order_by_name(tmp_path, graph, config) -> None:
