@@ -71,7 +71,7 @@ class NodeServer:
         self._order = names_of_features.order_of(
             bank.shared.feature_names, feature_names, "the server"
         )
-        self._width = len(feature_names) or bank.manifest.num_features
+        self._width = bank.manifest.num_features
         self._hops = predictor.hops_wanted()
         self._around = predictor.says_unknown
         self.radius = max(self._hops) + self._around
