@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
+from typing import TypeAlias
 
 from taamctl.bank import manifest as manifests
-from taamctl.bank import store, task_file
+from taamctl.bank import remote_bank, store, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.context import beside
 from taamctl.bank.graph_source import InMemory, OnDisk, Query, Source
+from taamctl.bank.node_server import NodeServer
 from taamctl.bank.predictor import PredictOptions, Predictor
 from taamctl.bank.router import Router
 from taamctl.bank.task_file import Shared, TaskState
@@ -20,7 +23,9 @@ from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.learning.contract.method import Method
-from taamctl.runtime import provenance
+from taamctl.runtime import provenance, remote_files
+
+Graph: TypeAlias = NodeGraph | Source | str | Path
 
 
 class Bank:
@@ -102,20 +107,20 @@ class Bank:
     @subnormals.flushed()
     def predict(
         self,
-        graph: NodeGraph | Source | str | Path,
+        graph: Graph,
         *,
         options: PredictOptions | None = None,
         decide: str | None = None,
         router: str = "auto",
         unit: str = "node",
         unknown: float | None = None,
-        context: NodeGraph | Source | str | Path | None = None,
+        context: Graph | None = None,
     ) -> Answers:
         """Return a class for every node of a graph whose nodes may be of any task; its labels, if
         any, are not read.
 
         Args:
-            graph: a graph in memory, or the path of a graph file.
+            graph: a graph in memory, or the path or URL of a graph file.
             decide: `router`, `expert` or `soft`; None: as the bank was made.
             router: `ridge`, `prototype` or `auto`: what chooses the task; auto is ridge, and for
                 components and graphs with `expert` or `soft` what validation is most sure of.
@@ -126,31 +131,64 @@ class Bank:
             context: a graph that was named when the other was imported: its nodes are neighbours of
                 the new ones, and are not answered. None: edges to it are not used.
         """
-        asked = options or PredictOptions(
-            decide or self.config.bank.decide,
-            router,
-            unit,
-            self.config.bank.unknown if unknown is None else unknown,
-        )
-        predictor = Predictor(self, asked)
-        with ExitStack() as files:
-            query = _query(graph, files)
-            if context is not None:
-                query = beside(query, _query(context, files))
-            return predictor.answer(query)
+        asked = options or self._options(decide, router, unit, unknown)
+        return asked_once(Predictor(self, asked), graph, context)
+
+    @subnormals.flushed()
+    def node_server(
+        self,
+        *,
+        decide: str | None = None,
+        unknown: float | None = None,
+        directed: bool = False,
+        feature_names: Sequence[str] = (),
+    ) -> NodeServer:
+        """Return what answers one node after another, with everything loaded.
+
+        Args:
+            decide, unknown: as for `predict`.
+            directed: edges are used as directed where the bank's `split.symmetrize` is
+                `as_released`.
+            feature_names: F names of the columns that will come, in any order; empty: they stand in
+                the bank's order.
+
+        Raises:
+            TaamctlError: the bank is empty or damaged, or has other features.
+        """
+        predictor = Predictor(self, self._options(decide, "ridge", "node", unknown))
+        return NodeServer(self, predictor, directed=directed, feature_names=feature_names)
+
+    def _options(
+        self, decide: str | None, router: str, unit: str, unknown: float | None
+    ) -> PredictOptions:
+        rate = self.config.bank.unknown if unknown is None else unknown
+        return PredictOptions(decide or self.config.bank.decide, router, unit, rate)
 
 
-def _query(graph: NodeGraph | Source | str | Path, files: ExitStack) -> Query:
+@subnormals.flushed()
+def asked_once(predictor: Predictor, graph: Graph, context: Graph | None = None) -> Answers:
+    """Return the answers of one of many graphs, as `Bank.predict` does."""
+    with ExitStack() as files:
+        query = _query(graph, files)
+        if context is not None:
+            query = beside(query, _query(context, files))
+        return predictor.answer(query)
+
+
+def _query(graph: Graph, files: ExitStack) -> Query:
     """Return a graph to be asked about; a file stays open as long as `files` does."""
     if isinstance(graph, (str, Path)):
-        return files.enter_context(OnDisk(Path(graph)))
+        return files.enter_context(OnDisk(remote_files.local(graph)))
     return InMemory(graph if isinstance(graph, Source) else Source(graph))
 
 
 def load_bank(path: str | Path) -> Bank:
     """Open a bank.
 
+    Args:
+        path: its folder, or the URL of a file that `taamctl bank export` wrote.
+
     Raises:
-        TaamctlError: there is none, or its manifest was changed.
+        TaamctlError: there is none, it cannot be reached, or its manifest was changed.
     """
-    return Bank(Path(path))
+    return Bank(remote_bank.folder_of(path))

@@ -17,6 +17,7 @@ from taamctl.core.outside import Outside
 from taamctl.core.types import CSR, Array, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.features.raw_features import Norm, normalise
+from taamctl.runtime import remote_files
 
 DATASETS = "taamctl.datasets"
 
@@ -46,11 +47,12 @@ class Source:
 
 
 def from_file(path: Path) -> Source:
-    """Read a graph file whole.
+    """Read a graph file whole; it may be named by a URL.
 
     Raises:
         TaamctlError: missing, damaged, or no graph.
     """
+    path = remote_files.local(path)
     graph, meta = _imported.read(path), _imported.module(path).META
     with _imported.opened(path) as file:
         before_names = _imported.from_before_names(file)

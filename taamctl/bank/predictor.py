@@ -100,6 +100,13 @@ class OpenBank(Protocol):
         """Return a task's own model."""
 
 
+class HopRows(Protocol):
+    """Hop features S^j X of some nodes."""
+
+    def rows(self, hop: int, low: int, high: int) -> Array:
+        """Return rows [low, high) of S^hop X, [n, F] float32."""
+
+
 @dataclass(frozen=True)
 class Routed:
     """What the router says.
@@ -134,6 +141,7 @@ class Predictor:
         tasks = [bank.task(position) for position in range(len(self._bounds))]
         self._sure = sureness.measured(tasks, bank.config, self._router)
         self._by, self._metric = self._routing()
+        self._experts: dict[int, Method] = {}
 
     def _routing(self) -> tuple[str, str]:
         """Return the router, and the metric of its prototypes. `auto` is the regression, and for
@@ -184,14 +192,14 @@ class Predictor:
             query,
             self._shared.norm(manifest.feature_norm),
             operator,
-            self._hops_wanted(),
+            self.hops_wanted(),
             config.precompute.backend,
             self._options.limit,
             self._options.scratch,
             per_node=12 * len(self._bounds) + 64,
         ) as hops:
             routed, notes = self._route(hops, operator, query.answered)
-            label, confidence = self._decide(hops, operator, routed)
+            label, confidence = self.decide(hops, operator.degree, routed)
         owner = np.array([t.number for t in manifest.tasks])[self._router.owner]
         names = query.names()
         return Answers(
@@ -201,7 +209,7 @@ class Predictor:
             owner[label],
             confidence,
             routed.novelty,
-            self._unknown(routed),
+            self.unknown(routed),
             tuple(filter(None, (unchecked, context.unused(query.outside()), *notes)))
             + self._doubts(),
         )
@@ -220,7 +228,8 @@ class Predictor:
             )
         return query
 
-    def _hops_wanted(self) -> set[int]:
+    def hops_wanted(self) -> set[int]:
+        """Return the j of the hop features S^j X that answers are made of."""
         config = self._bank.config
         wanted = {*config.bank.router.hops}
         if self._options.decide != "router":
@@ -229,7 +238,7 @@ class Predictor:
             wanted |= set(range(max(config.infer.hops) + 1))
         return wanted
 
-    def _unknown(self, routed: Routed) -> Array:
+    def unknown(self, routed: Routed) -> Array:
         """Return [N] bool: which nodes look like no class of the bank."""
         n = len(routed.novelty)
         if not self._options.unknown or not n:
@@ -252,7 +261,7 @@ class Predictor:
 
     def _route(self, hops: Hops, operator: Operator, n: int) -> tuple[Routed, tuple[str, ...]]:
         """Return what the router says of the first n nodes, after their units were averaged."""
-        routed = self._node_by_node(hops, operator)
+        routed = self.node_by_node(hops, len(operator.degree))
         if not n:
             return routed.first(0), ()
         routed = replace(routed, novelty=around(routed.novelty, operator)).first(n)
@@ -274,9 +283,8 @@ class Predictor:
             )
         return replace(routed, posterior=posterior), notes
 
-    def _node_by_node(self, hops: Hops, operator: Operator) -> Routed:
-        """Return what the router says of every node alone."""
-        n = len(operator.degree)
+    def node_by_node(self, hops: HopRows, n: int) -> Routed:
+        """Return what the router says of each of n nodes alone."""
         t = len(self._bounds)
         posterior = np.empty((n, t), np.float32)
         inside = np.empty((n, t), np.float32)
@@ -310,8 +318,15 @@ class Predictor:
         posterior = prototypes.posterior(mean, self._bank.config.bank.temperature)
         return posterior[unit].astype(np.float32)
 
-    def _decide(self, hops: Hops, operator: Operator, routed: Routed) -> tuple[Array, Array]:
-        """Return class [N] int64 and confidence [N] float32 of every node."""
+    def decide(
+        self, hops: HopRows, degree: Array, routed: Routed, chunk: int = task_file.CHUNK
+    ) -> tuple[Array, Array]:
+        """Return class [N] int64 and confidence [N] float32 of every node.
+
+        Args:
+            degree: [N] row sums of the adjacency with self-loops.
+            chunk: rows that an expert sees at once.
+        """
         n = len(routed.posterior)
         rows = np.arange(n)
         if self._options.decide == "router":
@@ -323,23 +338,38 @@ class Predictor:
         )
         order = np.argsort(-routed.posterior, axis=1, kind="stable")[:, :asked]
         label, confidence = np.full(n, -1, np.int64), np.full(n, -1, np.float32)
-        experts: dict[int, Method] = {}
         for low, high in self._blocks(n):
             h = torch.from_numpy(hops.rows(self._bank.config.precompute.hops, low, high))
-            deg = torch.from_numpy(operator.degree[low:high].astype(np.float32))
+            deg = torch.from_numpy(degree[low:high].astype(np.float32))
             by_task = np.argsort(
                 order[low:high], axis=None, kind="stable"
             )  # every (node, task) pair, task by task
             task, starts = np.unique(order[low:high].ravel()[by_task], return_index=True)
             for k, pairs in zip(task.tolist(), np.split(by_task, starts[1:]), strict=True):
                 at = pairs // asked
-                if k not in experts:
-                    experts[k] = self._bank.expert(k)
                 with task_file.one_thread():
-                    own = torch.softmax(task_file.logits(experts[k], h[at], deg[at]), 1)
+                    own = torch.softmax(task_file.logits(self.expert(k), h[at], deg[at], chunk), 1)
                     value, chosen = (a.numpy() for a in own.max(1))
                 joint = routed.posterior[low + at, k] * value
                 better = joint > confidence[low + at]
                 confidence[low + at[better]] = joint[better]
                 label[low + at[better]] = chosen[better] + self._bounds[k][0]
         return label, confidence
+
+    def expert(self, position: int) -> Method:
+        """Return a task's own model, which stays loaded."""
+        if position not in self._experts:
+            self._experts[position] = self._bank.expert(position)
+        return self._experts[position]
+
+    @property
+    def says_unknown(self) -> bool:
+        """Tell whether a node may be called unknown."""
+        return self._options.unknown > 0
+
+    def warm_up(self) -> None:
+        """Load what else would be loaded with the first answer."""
+        if self._options.decide == "router":
+            return
+        for position in range(len(self._bounds)):
+            self.expert(position)

@@ -13,6 +13,7 @@ from taamctl.bank.graph_source import Source
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
 from taamctl.datasets import _imported
+from taamctl.runtime import remote_files
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def score(answers: Answers, graph: NodeGraph | Source | str | Path) -> Score:
 
 def _labels(graph: NodeGraph | Source | str | Path) -> tuple[Array, Sequence[str]]:
     if isinstance(graph, (str, Path)):
-        with _imported.opened(Path(graph)) as file:
+        with _imported.opened(remote_files.local(graph)) as file:
             return file.read("labels"), file.read("classes/name").tolist()
     if isinstance(graph, NodeGraph):
         return graph.labels, graph.class_names

@@ -270,23 +270,24 @@ def expert(config: Config, shared: Shared, state: State, classes: int) -> Method
     return method
 
 
-def logits(method: Method, h: torch.Tensor, deg: torch.Tensor) -> torch.Tensor:
-    """Return a task's logits [N, classes] for rows of H, always `CHUNK` rows at a time on one
+def logits(method: Method, h: torch.Tensor, deg: torch.Tensor, chunk: int = CHUNK) -> torch.Tensor:
+    """Return a task's logits [N, classes] for rows of H, always `chunk` rows at a time on one
     thread, the last chunk filled up with zeros.
 
-    So small a product gains nothing from a second thread, and its last bits would depend on it.
+    So small a product gains nothing from a second thread, and its last bits would depend on it, as
+    they depend on `chunk`.
     """
     out = []
     with torch.no_grad(), one_thread():
-        for low in range(0, len(h), CHUNK):
-            rows, degree = h[low : low + CHUNK], deg[low : low + CHUNK]
-            short = CHUNK - len(rows)
+        for low in range(0, len(h), chunk):
+            rows, degree = h[low : low + chunk], deg[low : low + chunk]
+            short = chunk - len(rows)
             if short:
                 rows, degree = (
                     torch.cat([rows, rows.new_zeros(short, h.shape[1])]),
                     torch.cat([degree, degree.new_ones(short)]),
                 )
-            out.append(method.logits(QueryGraph(rows, degree), 0)[: CHUNK - short].float())
+            out.append(method.logits(QueryGraph(rows, degree), 0)[: chunk - short].float())
     return torch.cat(out) if out else torch.zeros(0, method.info.num_classes)
 
 

@@ -90,6 +90,8 @@ def _add(made: typer.Typer, verb: str) -> None:
     if verb in GROUPS:
         for member in module.app.registered_commands:
             member.cls = HelpCommand
+            assert member.callback is not None
+            member.callback = flat(member.callback)
         made.add_typer(module.app, name=verb, cls=HelpGroup, help=GROUPS[verb])
         return
     settings = {"ignore_unknown_options": verb == "explain"}  # it explains options too

@@ -18,7 +18,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "lens": (f"taamctl lens {RUN}",),
     "report": ("taamctl report --all",),
     "plan": ("taamctl plan --dataset debian --method taam --max-memory 4G",),
-    "predict": ("taamctl predict --bank model --graph data/arrivals.h5 --out answers.csv",),
+    "predict": (
+        "taamctl predict --bank model --graph data/arrivals.h5 --out answers.csv",
+        "taamctl predict --bank model --watch arrivals",
+    ),
     "audit": ("taamctl audit --dataset debian --method taam",),
     "compare": (
         "taamctl compare --dataset debian --method taam --method analytic "
@@ -65,4 +68,5 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "bank upgrade": ("taamctl bank upgrade model",),
     "bank export": ("taamctl bank export model model.tar",),
     "bank import": ("taamctl bank import model.tar copy",),
+    "bank onnx": ("taamctl bank onnx model --into served",),
 }

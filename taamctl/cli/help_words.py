@@ -26,6 +26,7 @@ WORDS = {
     "--labelled": "N",
     "--bank": "FOLDER",
     "--graph": "FILE",
+    "--watch": "FOLDER",
     "--out": "FILE",
     "--decide": "router|expert|soft",
     "--router": "auto|ridge|prototype",

@@ -69,6 +69,18 @@ def source_of(
     return graph_source.from_dataset(named.dataset, find_root(data_root), own)
 
 
+def graph_to_answer(
+    named: OneGraph, data_root: Path | None, params: Path | None, overrides: list[str] | None
+) -> Path | Source:
+    """Return the graph that is to be answered; of a file its path, so that it need not fit into
+    memory.
+    """
+    if named.graph is not None and named.dataset is None:
+        require_imported(named.graph)
+        return named.graph
+    return source_of(named, data_root, params, overrides)
+
+
 def require_imported(file: Path) -> None:
     """Refuse a file that is there and was never imported, such as a table, before anything opens
     it as a graph.

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from taamctl.cli import verb_bank_change, verb_bank_forget, verb_bank_make, verb_bank_update
+from taamctl.cli import (
+    verb_bank_change,
+    verb_bank_forget,
+    verb_bank_make,
+    verb_bank_onnx,
+    verb_bank_update,
+)
 from taamctl.cli.console import Column, print_table, say
 from taamctl.cli.flat_options import flat
 from taamctl.cli.shared_options import AsJson
@@ -104,3 +110,4 @@ app.command("rollback")(verb_bank_change.rollback)
 app.command("upgrade")(verb_bank_change.upgrade)
 app.command("export")(verb_bank_change.export)
 app.command("import")(verb_bank_change.restore)
+app.command("onnx")(verb_bank_onnx.write_onnx)

@@ -12,13 +12,14 @@ from typer import Option
 from taamctl.cli import score_table
 from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
-from taamctl.cli.one_graph import OneGraph, require_imported, source_of
+from taamctl.cli.one_graph import OneGraph, graph_to_answer
 from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.unknown_rate import unknown_rate
+from taamctl.cli.watching import Watching
+from taamctl.cli.watching import run as watch
 
 if TYPE_CHECKING:
     from taamctl.bank.config import Config
-    from taamctl.bank.graph_source import Source
     from taamctl.bank.predictor import PredictOptions
 
 
@@ -79,6 +80,7 @@ def command(
         bool, Option("--score", help="Print how right the answers are by the graph's labels.")
     ] = False,
     answering: Answering,
+    watching: Watching,
     data_root: DataRoot = None,
     params: ParamsFile = None,
     overrides: Overrides = None,
@@ -93,17 +95,17 @@ def command(
     from taamctl.bank.score import score
     from taamctl.importing.upgrade_graph import file_if_given
 
+    watching.require_alone(named, out=out is not None, json=as_json, score=scored)
     if out is not None:
         answers.require_writer(out)
     limit = size(answering.max_memory)
     opened = load_bank(bank)
     options = answering.options(opened.config, limit)
     context = file_if_given(named.context)
-    graph: Path | Source | None = named.graph
-    if named.graph is not None:
-        require_imported(named.graph)
-    if graph is None or named.dataset is not None:
-        graph = source_of(named, data_root, params, overrides)
+    if watching.watch is not None:
+        watch(opened, options, context, watching, quiet=quiet)
+        return
+    graph = graph_to_answer(named, data_root, params, overrides)
     found = opened.predict(graph, options=options, context=context)
     if not quiet:
         for note in found.notes:

@@ -9,10 +9,10 @@ steps: one step of every method that trains a net, 1.00 = that step as its equat
 crossover: sparse over dense step by density of H. reading: the artefact store against bare bytes.
 closed form: a ridge by eigenvalues over one by factors, in CPU.
 subnormals: numbers below 1e-38, kept over flushed. report: when a large report's first screen is
-there, by a browser's own clock. scaling: fitted exponents. whole: processes from
-raw data to metrics (needs the data sets; says which are not there); products: the same at the size
-of ogbn-products, not part of a bare call. `--compare` puts an earlier `--json` file beside the new
-numbers.
+there, by a browser's own clock. serving: a bank loaded, and answers for one node and for a graph
+(needs the data sets). scaling: fitted exponents. whole: processes from raw data to metrics (needs
+the data sets; says which are not there); products: the same at the size of ogbn-products, not part
+of a bare call. `--compare` puts an earlier `--json` file beside the new numbers.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import kernels
 import net_steps
 import reading
 import scaling
+import serving
 import subnormals
 import timing
 import torch
@@ -87,6 +88,8 @@ BENCHMARKS: dict[str, Callable[[], Result]] = {
         for kind, measure in (("kernels", subnormals.kernels), ("methods", subnormals.methods))
     },
     "report": first_screen.measured,
+    "serving citeseer": lambda: serving.serving("citeseer", 2),
+    "serving debian": lambda: serving.serving("debian", 3),
     "whole": lambda: whole.whole(whole.SMALL),
     "products": lambda: whole.whole(("synthetic products",)),
 }
