@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,8 +20,10 @@ from taamctl.bank.graph_source import Query
 from taamctl.bank.hops import Hops, open_hops, row_block
 from taamctl.bank.prototype import Prototypes
 from taamctl.bank.router import around, thresholds
+from taamctl.bank.signs import Signs, over_edges
+from taamctl.bank.stand_ins import StandIns
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import Array
+from taamctl.core.types import CSR, Array
 from taamctl.learning.contract import device as devices
 from taamctl.learning.routing import query_units
 from taamctl.params.bank_params import DECISIONS, ROUTERS, UNITS
@@ -47,6 +50,8 @@ class PredictOptions:
             unknown.
         limit: bytes that the process may use; None: no limit. scratch: where temporary files go
             then.
+        sets: share of the sets of classes that are to hold the right one; 0: no sets.
+        probabilities: return those of all classes too.
     """
 
     decide: str
@@ -55,6 +60,8 @@ class PredictOptions:
     unknown: float = 0.0
     limit: int | None = None
     scratch: Path | None = None
+    sets: float = 0.0
+    probabilities: bool = False
 
     def __post_init__(self) -> None:
         for what, value, choices in (
@@ -76,6 +83,16 @@ class PredictOptions:
             raise TaamctlError(
                 f"--unknown {self.unknown}: a rate lies between 0 and 1",
                 "0.05 calls about 5 % of the known nodes unknown",
+            )
+        if not 0 <= self.sets < 1:
+            raise TaamctlError(
+                f"--sets {self.sets}: a share lies between 0 and 1",
+                "--sets 0.9 makes sets that hold the right class 9 times in 10",
+            )
+        if self.sets and (self.decide != "router" or self.unit != "node"):
+            raise TaamctlError(
+                "sets (--sets) come from the regression's answer for every node",
+                "use --decide router and --unit node with --sets",
             )
 
 
@@ -109,16 +126,28 @@ class Routed:
         best: [N, T] int32, the likeliest class inside every task, and inside: [N, T] float32, its
             share of the task's posterior.
         novelty: [N] float64.
+        probabilities: [N, C] float32 of all classes, where they are wanted.
     """
 
     posterior: Array
     best: Array
     inside: Array
     novelty: Array
+    probabilities: Array | None = None
 
     def first(self, n: int) -> Routed:
         """Return the same of the first n nodes."""
-        return Routed(self.posterior[:n], self.best[:n], self.inside[:n], self.novelty[:n])
+        probabilities = None
+        if self.probabilities is not None:
+            probabilities = self.probabilities[:n]
+        return Routed(
+            *(self.posterior[:n], self.best[:n], self.inside[:n], self.novelty[:n]), probabilities
+        )
+
+    def label(self) -> Array:
+        """Return the likeliest class of every node, [N] int32."""
+        task = (self.posterior * self.inside).argmax(1)
+        return np.asarray(self.best[np.arange(len(task)), task])
 
 
 class Predictor:
@@ -130,6 +159,10 @@ class Predictor:
         self._bounds = bank.manifest.bounds
         devices.pin(torch.device("cpu"), bank.config.train.threads)
         self._router = bank.router
+        self._temperature = bank.config.bank.temperature
+        if self._router.honest is not None:
+            self._temperature = self._router.honest.temperature
+        self._require_kept()
         self._shared = bank.shared
         tasks = [bank.task(position) for position in range(len(self._bounds))]
         self._sure = sureness.measured(tasks, bank.config, self._router)
@@ -148,6 +181,15 @@ class Predictor:
         if self._options.unit == "node" or self._options.decide == "router":
             return "ridge", usual
         return self._sure.graph_router(usual)
+
+    def _require_kept(self) -> None:
+        """Refuse sets where no validation node was kept."""
+        if self._options.sets and self._router.honest is None:
+            raise TaamctlError(
+                "the bank keeps no validation nodes, from which sets are made (--sets)",
+                "make a bank that does: taamctl bank create DIR --set bank.val_rows=512, of "
+                "classes with validation nodes",
+            )
 
     def _require_prototypes(self) -> None:
         """Refuse prototypes where one was taken away."""
@@ -188,10 +230,12 @@ class Predictor:
             config.precompute.backend,
             self._options.limit,
             self._options.scratch,
-            per_node=12 * len(self._bounds) + 64,
+            per_node=self._per_node(),
         ) as hops:
-            routed, notes = self._route(hops, operator, query.answered)
+            every = self._node_by_node(hops, operator)
+            routed, notes = self._route(every, hops, operator, query.answered)
             label, confidence = self._decide(hops, operator, routed)
+        unknown = self._unknown(routed, every.label(), edges)
         owner = np.array([t.number for t in manifest.tasks])[self._router.owner]
         names = query.names()
         return Answers(
@@ -201,10 +245,18 @@ class Predictor:
             owner[label],
             confidence,
             routed.novelty,
-            self._unknown(routed),
+            unknown,
             tuple(filter(None, (unchecked, context.unused(query.outside()), *notes)))
             + self._doubts(),
+            self._sets(routed.probabilities),
+            routed.probabilities,
+            self._temperature / config.bank.temperature,
         )
+
+    def _per_node(self) -> int:
+        """Return the bytes that the answers need per node."""
+        wanted = self._options.probabilities or bool(self._options.sets)
+        return 12 * len(self._bounds) + 64 + wanted * 5 * len(self._router.owner)
 
     def _in_the_banks_order(self, query: Query) -> Query:
         """Return the graph with its features as the bank has them."""
@@ -229,15 +281,56 @@ class Predictor:
             wanted |= set(range(max(config.infer.hops) + 1))
         return wanted
 
-    def _unknown(self, routed: Routed) -> Array:
-        """Return [N] bool: which nodes look like no class of the bank."""
+    def _sets(self, probabilities: Array | None) -> Array | None:
+        """Return which classes belong to a node's set, [N, C] bool: the likeliest always."""
+        honest = self._router.honest
+        if not self._options.sets or honest is None or probabilities is None:
+            return None
+        least = min(honest.least(self._options.sets), 1.0)
+        found = probabilities >= least
+        found[np.arange(len(found)), probabilities.argmax(1)] = True
+        return found
+
+    def _unknown(self, routed: Routed, every: Array, edges: CSR) -> Array:
+        """Return [N] bool: which nodes look like no class of the bank.
+
+        Args:
+            every: [N + context] likeliest class. edges: between all of them.
+        """
         n = len(routed.novelty)
         if not self._options.unknown or not n:
             return np.zeros(n, bool)
+        if self._router.honest is not None:
+            usual = self._stand_ins(every, edges)
+            limit = self._router.honest.limit(self._options.unknown, usual)
+            return np.asarray(routed.novelty > limit)
         tables = [self._bank.task(t).quantiles for t in range(len(self._bounds))]
         best = routed.best[np.arange(n), routed.posterior.argmax(1)]
         limits = thresholds(tables, self._options.unknown)[self._router.owner[best]]
         return np.asarray(routed.novelty > limits)
+
+    def _stand_ins(self, every: Array, edges: CSR) -> Array:
+        """Return how unlike known ones validation nodes look in the place of a graph's nodes."""
+        config = self._bank.config
+        tasks = [self._bank.task(t) for t in range(len(self._bounds))]
+        query = StandIns(tasks, [low for low, _ in self._bounds], edges, every)
+        operator = build(query.adjacency(), config.precompute.self_loops)
+        with open_hops(
+            query,
+            "none",
+            operator,
+            config.bank.router.hops,
+            config.precompute.backend,
+            self._options.limit,
+            self._options.scratch,
+            per_node=12 * len(self._bounds) + 64,
+        ) as hops:
+            return self._over_edges(self._node_by_node(hops, operator).novelty, operator)
+
+    def _over_edges(self, novelty: Array, operator: Operator) -> Array:
+        if self._router.honest is None:
+            return around(novelty, operator)
+        return over_edges(novelty, operator.adjacency)
 
     def _blocks(self, n: int) -> Iterator[tuple[int, int]]:
         size = row_block(self._shared.probe.shape[1])
@@ -250,12 +343,17 @@ class Predictor:
             return unit if n == len(unit) else np.unique(unit[:n], return_inverse=True)[1]
         return np.zeros(n, np.int64) if self._options.unit == "graph" else np.arange(n)
 
-    def _route(self, hops: Hops, operator: Operator, n: int) -> tuple[Routed, tuple[str, ...]]:
-        """Return what the router says of the first n nodes, after their units were averaged."""
-        routed = self._node_by_node(hops, operator)
+    def _route(
+        self, routed: Routed, hops: Hops, operator: Operator, n: int
+    ) -> tuple[Routed, tuple[str, ...]]:
+        """Return what the router says of the first n nodes, after their units were averaged.
+
+        Args:
+            routed: what it says of every node alone.
+        """
         if not n:
             return routed.first(0), ()
-        routed = replace(routed, novelty=around(routed.novelty, operator)).first(n)
+        routed = replace(routed, novelty=self._over_edges(routed.novelty, operator)).first(n)
         unit = self._units(operator, n)
         if self._by == "prototype":
             return replace(routed, posterior=self._by_prototypes(hops, unit)), ()
@@ -283,12 +381,17 @@ class Predictor:
         best = np.empty((n, t), np.int32)
         novelty = np.empty(n)
         profile_hops = self._bank.config.bank.router.hops
-        temperature = self._bank.config.bank.temperature
+        probabilities = None
+        if self._options.probabilities or self._options.sets:
+            probabilities = np.empty((n, len(self._router.owner)), np.float32)
         for low, high in self._blocks(n):
             rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in profile_hops}
-            scores = self._router.scores(self._shared.lift.profile(rows, profile_hops))
-            novelty[low:high] = self._router.novelty(scores)
-            p = torch.softmax(temperature * scores, 1).numpy()
+            profiles = self._shared.lift.profile(rows, profile_hops)
+            scores = self._router.scores(profiles)
+            novelty[low:high] = self._unlike(profiles, scores)
+            p = torch.softmax(self._temperature * scores, 1).numpy()
+            if probabilities is not None:
+                probabilities[low:high] = p
             for k, (first, last) in enumerate(self._bounds):
                 own = p[:, first:last]
                 mass = own.sum(1)
@@ -296,7 +399,20 @@ class Predictor:
                 posterior[low:high, k] = mass
                 best[low:high, k] = at + first
                 inside[low:high, k] = own[np.arange(high - low), at] / np.maximum(mass, 1e-30)
-        return Routed(posterior, best, inside, novelty)
+        return Routed(posterior, best, inside, novelty, probabilities)
+
+    def _unlike(self, profiles: torch.Tensor, scores: torch.Tensor) -> Array:
+        """Return how unlike known nodes some look by themselves, [N] float64."""
+        honest = self._router.honest
+        if honest is None:
+            return self._router.novelty(scores)
+        return honest.unlike(self._signs, profiles, scores)
+
+    @cached_property
+    def _signs(self) -> Signs:
+        router, honest = self._router, self._router.honest
+        assert honest is not None
+        return Signs(router.weight, router.mean, router.deviation, honest.pull, honest.rarity)
 
     def _by_prototypes(self, hops: Hops, unit: Array) -> Array:
         """Return the posterior of every node's unit by its mean AMP profile, [N, T] float32."""

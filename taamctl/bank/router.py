@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from taamctl.bank.honest import Honest
 from taamctl.core.types import Array
 from taamctl.learning.kernels import ridge
 from taamctl.params.train_params import RidgeParams
@@ -28,12 +29,14 @@ class Router:
         mean, deviation: [C] float64 of a class's own output over its training nodes; both follow
             from the sums, whatever the weights.
         owner: [C] int64, position of the task that owns a class.
+        honest: what the bank knows of its answers; None where it keeps no validation nodes.
     """
 
     weight: torch.Tensor
     mean: Array
     deviation: Array
     owner: Array
+    honest: Honest | None = None
 
     def scores(self, profiles: torch.Tensor) -> torch.Tensor:
         """Return the regression's outputs, [N, C]."""
