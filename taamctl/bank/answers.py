@@ -7,13 +7,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.store.atomic_files import atomic
+
+if TYPE_CHECKING:
+    from taamctl.bank.explain_node import Explanation
 
 COLUMNS = ("node", "class", "task", "confidence", "unknown")
 KINDS = (".csv", ".json", ".jsonl", ".parquet")
@@ -37,6 +40,8 @@ class Answers:
         probabilities: [N, C] float32 of all classes; None: not asked.
         calibration: what the outputs were multiplied by, relative to the temperature that the
             bank was made with.
+        owner: number of the task of every class.
+        explanation: of the node that was asked for.
     """
 
     node: Array
@@ -50,6 +55,8 @@ class Answers:
     sets: Array | None = None
     probabilities: Array | None = None
     calibration: float = 1.0
+    owner: tuple[int, ...] = ()
+    explanation: Explanation | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

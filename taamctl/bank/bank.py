@@ -13,7 +13,8 @@ from taamctl.bank.answers import Answers
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.context import beside
 from taamctl.bank.graph_source import InMemory, OnDisk, Query, Source
-from taamctl.bank.predictor import PredictOptions, Predictor
+from taamctl.bank.predict_options import PredictOptions
+from taamctl.bank.predictor import Predictor
 from taamctl.bank.router import Router
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.core import subnormals

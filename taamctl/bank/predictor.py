@@ -5,28 +5,29 @@ wanted, and say where nothing fits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
 
-from taamctl.bank import context, feature_names, sureness, task_file
+from taamctl.bank import context, explain_node, feature_names, sureness, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.feature_names import Reordered
 from taamctl.bank.graph_source import Query
 from taamctl.bank.hops import Hops, open_hops, row_block
+from taamctl.bank.predict_options import PredictOptions
 from taamctl.bank.prototype import Prototypes
+from taamctl.bank.routed import Routed
 from taamctl.bank.router import around, thresholds
 from taamctl.bank.signs import Signs, over_edges
 from taamctl.bank.stand_ins import StandIns
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
+from taamctl.graph.canonical import to_scipy
 from taamctl.learning.contract import device as devices
 from taamctl.learning.routing import query_units
-from taamctl.params.bank_params import DECISIONS, ROUTERS, UNITS
 from taamctl.propagation.operator import Operator, build
 from taamctl.stream.induce import message_edges
 
@@ -39,61 +40,6 @@ if TYPE_CHECKING:
 
 # share of nodes that disagree with their unit's task from which on a graph is called mixed
 MIXED = 0.2
-
-
-@dataclass(frozen=True)
-class PredictOptions:
-    """How a graph is to be answered.
-
-    Attributes:
-        decide, router, unit: see `Bank.predict`. unknown: rate of false alarms; 0: never say
-            unknown.
-        limit: bytes that the process may use; None: no limit. scratch: where temporary files go
-            then.
-        sets: share of the sets of classes that are to hold the right one; 0: no sets.
-        probabilities: return those of all classes too.
-    """
-
-    decide: str
-    router: str = "auto"
-    unit: str = "node"
-    unknown: float = 0.0
-    limit: int | None = None
-    scratch: Path | None = None
-    sets: float = 0.0
-    probabilities: bool = False
-
-    def __post_init__(self) -> None:
-        for what, value, choices in (
-            ("decide", self.decide, DECISIONS),
-            ("router", self.router, ROUTERS),
-            ("unit", self.unit, UNITS),
-        ):
-            if value not in choices:
-                raise TaamctlError(
-                    f"--{what} {value}: not one of {', '.join(choices)}",
-                    f"choose one of {', '.join(choices)}",
-                )
-        if self.router == "prototype" and self.decide == "router":
-            raise TaamctlError(
-                "prototypes choose a task, not a class",
-                "use --decide expert or soft with --router prototype",
-            )
-        if not 0 <= self.unknown < 1:
-            raise TaamctlError(
-                f"--unknown {self.unknown}: a rate lies between 0 and 1",
-                "0.05 calls about 5 % of the known nodes unknown",
-            )
-        if not 0 <= self.sets < 1:
-            raise TaamctlError(
-                f"--sets {self.sets}: a share lies between 0 and 1",
-                "--sets 0.9 makes sets that hold the right class 9 times in 10",
-            )
-        if self.sets and (self.decide != "router" or self.unit != "node"):
-            raise TaamctlError(
-                "sets (--sets) come from the regression's answer for every node",
-                "use --decide router and --unit node with --sets",
-            )
 
 
 class OpenBank(Protocol):
@@ -115,39 +61,6 @@ class OpenBank(Protocol):
 
     def expert(self, position: int) -> Method:
         """Return a task's own model."""
-
-
-@dataclass(frozen=True)
-class Routed:
-    """What the router says.
-
-    Attributes:
-        posterior: [N, T] float32, of the tasks; the same for all nodes of a unit.
-        best: [N, T] int32, the likeliest class inside every task, and inside: [N, T] float32, its
-            share of the task's posterior.
-        novelty: [N] float64.
-        probabilities: [N, C] float32 of all classes, where they are wanted.
-    """
-
-    posterior: Array
-    best: Array
-    inside: Array
-    novelty: Array
-    probabilities: Array | None = None
-
-    def first(self, n: int) -> Routed:
-        """Return the same of the first n nodes."""
-        probabilities = None
-        if self.probabilities is not None:
-            probabilities = self.probabilities[:n]
-        return Routed(
-            *(self.posterior[:n], self.best[:n], self.inside[:n], self.novelty[:n]), probabilities
-        )
-
-    def label(self) -> Array:
-        """Return the likeliest class of every node, [N] int32."""
-        task = (self.posterior * self.inside).argmax(1)
-        return np.asarray(self.best[np.arange(len(task)), task])
 
 
 class Predictor:
@@ -219,6 +132,9 @@ class Predictor:
         learned = self._shared.feature_names
         unchecked = feature_names.unchecked(learned, query.feature_names, query.before_names)
         query = self._in_the_banks_order(query)
+        names, asked, why = query.names(), None, None
+        if self._options.explain is not None:
+            asked = explain_node.row_of(self._options.explain, names, query.answered)
         edges = message_edges(query.adjacency(), config.split.symmetrize, query.directed)
         operator = build(edges, config.precompute.self_loops)
         assert manifest.feature_norm is not None
@@ -235,10 +151,11 @@ class Predictor:
             every = self._node_by_node(hops, operator)
             routed, notes = self._route(every, hops, operator, query.answered)
             label, confidence = self._decide(hops, operator, routed)
+            if asked is not None:
+                why = self._why(asked, hops)
         unknown = self._unknown(routed, every.label(), edges)
         owner = np.array([t.number for t in manifest.tasks])[self._router.owner]
-        names = query.names()
-        return Answers(
+        found = Answers(
             np.arange(len(label)) if names is None else names,
             label,
             manifest.classes,
@@ -251,6 +168,21 @@ class Predictor:
             self._sets(routed.probabilities),
             routed.probabilities,
             self._temperature / config.bank.temperature,
+            tuple(owner.tolist()),
+        )
+        if asked is None or why is None:
+            return found
+        near = to_scipy(operator.adjacency)[asked].indices
+        return replace(found, explanation=explain_node.explained(found, asked, why, near))
+
+    def _why(self, row: int, hops: Hops) -> explain_node.Why:
+        """Look at one node."""
+        weights = self._bank.config.bank.router.hops
+        rows = {j: torch.from_numpy(hops.rows(j, row, row + 1)) for j in weights}
+        sums = [self._bank.task(t).sums() for t in range(len(self._bounds))]
+        means = torch.cat([each.cross for each in sums], 1)
+        return explain_node.why(
+            rows, weights, self._shared.lift, self._router, self._temperature, means
         )
 
     def _per_node(self) -> int:

@@ -18,7 +18,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "lens": (f"taamctl lens {RUN}",),
     "report": ("taamctl report --all",),
     "plan": ("taamctl plan --dataset debian --method taam --max-memory 4G",),
-    "predict": ("taamctl predict --bank model --graph data/arrivals.h5 --out answers.csv",),
+    "predict": (
+        "taamctl predict --bank model --graph data/arrivals.h5 --out answers.csv",
+        "taamctl predict --bank model --graph data/arrivals.h5 --sets 0.9 --json",
+    ),
     "audit": ("taamctl audit --dataset debian --method taam",),
     "compare": (
         "taamctl compare --dataset debian --method taam --method analytic "

@@ -3,67 +3,20 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from taamctl.cli import score_table
+from taamctl.cli import explained_node, score_table
+from taamctl.cli.answering import Answering
 from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
 from taamctl.cli.one_graph import OneGraph, require_imported, source_of
-from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
-from taamctl.cli.unknown_rate import unknown_rate
+from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
 
 if TYPE_CHECKING:
-    from taamctl.bank.config import Config
     from taamctl.bank.graph_source import Source
-    from taamctl.bank.predictor import PredictOptions
-
-
-@dataclass(frozen=True)
-class Answering:
-    """How a bank answers; what is not given is as the bank was made."""
-
-    decide: Annotated[
-        str | None,
-        Option("--decide", help="router, expert or soft. Default: as the bank was made."),
-    ] = None
-    router: Annotated[
-        str,
-        Option(
-            "--router",
-            help="What chooses a task: ridge, prototype, or auto: what validation is most sure of.",
-        ),
-    ] = "auto"
-    unit: Annotated[
-        str, Option("--unit", help="What one choice is made for: node, component or graph.")
-    ] = "node"
-    unknown: Annotated[
-        str | None,
-        Option(
-            "--unknown",
-            metavar="off|RATE",
-            help="Share of nodes of known classes that may be called "
-            "unknown. Default: as the bank was made.",
-        ),
-    ] = None
-    max_memory: MaxMemory = None
-    scratch: Annotated[
-        Path | None,
-        Option("--scratch", help="Folder for that. Default: the system's for temporary files."),
-    ] = None
-
-    def options(self, fixed: Config, limit: int | None) -> PredictOptions:
-        """Return the same for a bank that was made with `fixed`."""
-        from taamctl.bank.predictor import PredictOptions
-
-        rate = fixed.bank.unknown
-        if self.unknown is not None:
-            rate = unknown_rate(self.unknown)
-        decide = self.decide or fixed.bank.decide
-        return PredictOptions(decide, self.router, self.unit, rate, limit, self.scratch)
 
 
 def command(
@@ -97,7 +50,7 @@ def command(
         answers.require_writer(out)
     limit = size(answering.max_memory)
     opened = load_bank(bank)
-    options = answering.options(opened.config, limit)
+    options = answering.options(opened.config, limit, scored)
     context = file_if_given(named.context)
     graph: Path | Source | None = named.graph
     if named.graph is not None:
@@ -110,9 +63,11 @@ def command(
             say(f"warning: {note}")
     if out is not None:
         answers.save(found, out)
+    if found.explanation is not None:
+        explained_node.show(found.explanation, as_json=as_json)
     if scored:
         score_table.show(score(found, graph), as_json=as_json)
-    elif out is None:
+    if not scored and out is None and found.explanation is None:
         {True: answers.write_json, False: answers.write_csv}[as_json](found, sys.stdout)
     if not quiet:
         wrote = "" if out is None else f"; wrote {out}"
