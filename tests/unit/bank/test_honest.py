@@ -1,4 +1,4 @@
-"""Answers that say how sure they are, and when they are none: on drawn graphs, whose truth is known."""
+"""Answers that say how sure they are, and when they are none: on drawn graphs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def taught(folder: Path, config: Config, order: tuple[str, ...]) -> Path:
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory, config: MakeConfig) -> Bank:
-    made = config("linear_probe", "bank.router.width=24")
+    made = config("linear_probe", "bank.router.width=24", "bank.temperature=2")
     return load_bank(taught(tmp_path_factory.mktemp("honest") / "bank", made, ("ab", "cd", "ef")))
 
 
@@ -99,7 +99,7 @@ def test_probabilities_are_calibrated_by_validation_alone(honest: Bank) -> None:
     said = score(found, graph).reliability
     assert said is not None
     assert said.ece < 0.05
-    assert said.log_loss <= said.log_loss_before
+    assert said.log_loss < said.log_loss_before - 0.1
     assert said.coverage is not None
     assert said.coverage > 0.87
     assert sorted(said.task_coverage) == [1, 2, 3]
