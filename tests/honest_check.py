@@ -2,7 +2,6 @@
 
     TAAMCTL_DATA=/data python tests/honest_check.py citeseer photo computer debian
     python tests/honest_check.py photo --seed 1 --keep tests/golden/honest_answers.json
-    python tests/honest_check.py --table tests/golden/honest_answers.json
 
 For every seed, 60 % of a class's nodes are trained on, 20 % calibrate, and 20 % are asked about: as
 one graph of all tasks, with all edges between them. Tasks are of two classes in a random order.
@@ -17,7 +16,8 @@ Every task (at most `--most`) is held out in turn. Printed are means over these,
 * stream: false alarms after every task of a stream that grows, of the nodes of its classes alone:
   the least and most.
 
-`--keep` adds the figures to a file; `--table` prints the table of docs/honest-answers.md from it.
+`--keep` adds the figures to a file; honest_table.py prints the table of docs/honest-answers.md from
+it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from grow_check import some
+from honest_table import lines
 
 from taamctl.bank import add, change, store
 from taamctl.bank.bank import load_bank
@@ -47,18 +48,6 @@ from taamctl.runtime.raw_files import data_root
 
 Array = np.ndarray[Any, Any]
 OPTIONS = PredictOptions("router", unknown=0.05, sets=0.9, probabilities=True)
-COLUMNS = {
-    "AUROC": "auroc",
-    "false alarms": "false",
-    "of all runs": "false_span",
-    "hits": "hits",
-    "in a stream": "stream_span",
-    "ECE (before)": "ece",
-    "log loss (before)": "loss",
-    "coverage": "coverage",
-    "of a task": "coverage_least",
-    "set size": "size",
-}
 
 
 def drawn(source: Source, seed: int) -> tuple[Source, Source, list[list[str]]]:
@@ -127,50 +116,15 @@ def measured(name: str, seed: int, most: int, folder: Path) -> dict[str, Any]:
     return {"dataset": name, "seed": seed, "stream": stream, "runs": runs}
 
 
-def lines(kept: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the table of all that was kept."""
-    yield "| | " + " | ".join(COLUMNS) + " |"
-    yield "|---" * (1 + len(COLUMNS)) + "|"
-    for name in dict.fromkeys(each["dataset"] for each in kept):
-        of = [each for each in kept if each["dataset"] == name]
-        runs = [run for each in of for run in each["runs"]]
-        stream = [value for each in of for value in each["stream"]]
-        cells = [_cell(key, runs, stream) for key in COLUMNS.values()]
-        yield f"| {name.capitalize()} | " + " | ".join(cells) + " |"
-
-
-def _cell(key: str, runs: Sequence[Mapping[str, float]], stream: Sequence[float]) -> str:
-    def mean(key: str) -> float:
-        return float(np.mean([run[key] for run in runs]))
-
-    if key.endswith("_span"):
-        values = stream if key == "stream_span" else [run["false"] for run in runs]
-        return f"{min(values):.1f} to {max(values):.1f}"
-    if key == "loss":
-        return f"{mean('loss'):.2f} ({mean('loss_before'):.2f})"
-    if key == "ece":
-        return f"{mean('ece'):.1f} ({mean('ece_before'):.1f})"
-    return f"{mean(key):.1f}"
-
-
-def table(path: Path) -> str:
-    """Return the table of what a file keeps."""
-    return "\n".join(lines(json.loads(path.read_text(encoding="utf-8"))))
-
-
 def main() -> int:
-    """Measure, or print what was measured."""
+    """Measure all named data sets."""
     warnings.simplefilter("ignore")  # of probes that are stopped early
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("datasets", nargs="*")
+    parser.add_argument("datasets", nargs="+")
     parser.add_argument("--seed", type=int, action="append")
     parser.add_argument("--most", type=int, default=6)
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--table", type=Path)
     given = parser.parse_args()
-    if given.table:
-        print(table(given.table))
-        return 0
     made = []
     for name in given.datasets:
         for seed in given.seed or (0, 1, 2):

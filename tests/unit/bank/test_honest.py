@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,6 +29,9 @@ from taamctl.learning.kernels import ridge
 
 MakeConfig = Callable[..., Config]
 WIDTH = 0.55  # of a class around its mean
+
+ROOT = Path(__file__).resolve().parents[3]
+KEPT = ROOT / "tests" / "golden" / "honest_answers.json"
 
 
 def drawn(names: str, seed: int, degree: float, nodes: int = 150, mixed: float = 0.1) -> NodeGraph:
@@ -271,3 +275,14 @@ def test_reliability_is_what_it_says_on_answers_of_which_all_is_known() -> None:
     assert found.ece_before == pytest.approx(found.ece, abs=1e-6)
     assert reliability(made, np.full(10, -1)) is None
     assert posterior(np.array([[1.0, 1.0]]), 5.0).tolist() == [[0.5, 0.5]]
+
+
+def test_the_table_of_the_page_is_that_of_what_was_kept() -> None:
+    path = ROOT / "tests" / "honest_table.py"
+    spec = importlib.util.spec_from_file_location("honest_table", path)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    page = (ROOT / "taamctl" / "docs" / "honest-answers.md").read_text(encoding="utf-8")
+    assert made.table(KEPT) in page, "print it again: python tests/honest_table.py FILE"
