@@ -7,16 +7,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
+from taamctl.bank.explanation import Explanation
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.store.atomic_files import atomic
-
-if TYPE_CHECKING:
-    from taamctl.bank.explain_node import Explanation
 
 COLUMNS = ("node", "class", "task", "confidence", "unknown")
 KINDS = (".csv", ".json", ".jsonl", ".parquet")

@@ -24,6 +24,7 @@ class Honest:
 
     Attributes:
         temperature: the outputs times this are a posterior whose log loss is least.
+        ridge: penalty of the regression.
         missing: [101] quantiles of 1 - p(right class), with `nodes` validation nodes.
         pull, rarity: see `Signs`. centre, scale, weight: [4] of its signs.
         usual: [101] quantiles of how unlike validation nodes look.
@@ -31,6 +32,7 @@ class Honest:
     """
 
     temperature: float
+    ridge: float
     missing: Array
     nodes: int
     pull: Array
@@ -72,7 +74,7 @@ class Honest:
 
     def arrays(self) -> Iterator[tuple[str, object]]:
         """Yield the arrays of the router's file."""
-        yield "honest/fitted", np.array([self.temperature, self.nodes])
+        yield "honest/fitted", np.array([self.temperature, self.nodes, self.ridge])
         for name in ("missing", "pull", "rarity", "usual", "stand_ins"):
             yield f"honest/{name}", getattr(self, name)
         yield "honest/signs", np.stack([self.centre, self.scale, self.weight])
@@ -87,10 +89,11 @@ def read_honest(file: artefacts.Artefact) -> Honest | None:
     """Read what was fitted; None where the bank keeps no validation nodes."""
     if not file.has("honest/fitted"):
         return None
-    temperature, nodes = file.read("honest/fitted").tolist()
+    temperature, nodes, penalty = file.read("honest/fitted").tolist()
     centre, scale, weight = file.read("honest/signs")
     return Honest(
         temperature,
+        penalty,
         file.read("honest/missing"),
         int(nodes),
         file.read("honest/pull"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from taamctl.bank import router
 from taamctl.bank.config import Config
 from taamctl.bank.honest import LEVELS, Honest, weighed
 from taamctl.bank.kept_val import looked_at
@@ -56,7 +57,13 @@ def fitted(
     judged = [t for t in order if tasks[t].val is not None]
     if not judged:
         return None
-    every, without = _regressions(tasks, order, judged, solved, config)
+    penalty = solved.ridge
+    if penalty is None:  # of a router from a file that did not say it
+        penalty = router.solve(
+            [t.sums for t in tasks], [t.classes for t in tasks], config.bank.router
+        ).ridge
+        assert penalty is not None
+    every, without = _regressions(tasks, order, judged, solved, config, penalty)
     seen = [_seen(t, tasks, solved, [every, *without.values()], shared, config) for t in judged]
     scores = np.concatenate([s.scores for s in seen])
     label = np.concatenate([s.label for s in seen])
@@ -73,6 +80,7 @@ def fitted(
     stand_ins = np.concatenate([unlike(s.exchanged, s.copies) for s in seen])
     return Honest(
         temperature,
+        penalty,
         np.quantile(1 - right, LEVELS),
         len(label),
         *(every.pull, every.rarity, centre, scale, weight),
@@ -87,6 +95,7 @@ def _regressions(
     judged: Sequence[int],
     solved: Router,
     config: Config,
+    penalty: float,
 ) -> tuple[Signs, dict[int, Signs]]:
     """Return what signs need of the whole bank, and of the bank without a task, by its
     position.
@@ -101,16 +110,14 @@ def _regressions(
     here = torch.cat([cross[t] for t in range(len(tasks))], 1)
     every = signs_of(solved.weight, here, solved.deviation, total.diagonal())
     without: dict[int, Signs] = {}
-    params = config.bank.router
+    params = replace(config.bank.router, ridge=penalty)
     step = -(-len(judged) // LEFT_OUT)
     for left in judged[::step] if len(tasks) > 1 else ():
         kept = [t for t in order if t != left]
         gram = total - tasks[left].sums().gram
         some = torch.cat([cross[t] for t in kept], 1)
         sums = ridge.Sums(gram, some, sum(nodes[t] for t in kept))
-        weight, found = ridge.solve(sums, params)
-        if params.ridge is None:  # the first one's serves all
-            params = replace(params, ridge=found)
+        weight, _ = ridge.solve(sums, params)
         deviation = np.concatenate([solved.deviation[solved.owner == t] for t in kept])
         without[left] = signs_of(weight, some, deviation, gram.diagonal())
     return every, without

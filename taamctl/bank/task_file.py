@@ -237,12 +237,17 @@ def write_router(path: Path, router: Router, params: Mapping[str, object]) -> No
 def read_router(path: Path, names: Sequence[tuple[str, ...]]) -> Router:
     """Read the solved router of tasks with the given class names."""
     with artefacts.Artefact(path, "bank_router") as file:
+        honest = read_honest(file)
+        penalty = None
+        if honest is not None:
+            penalty = honest.ridge
         return Router(
             torch.from_numpy(file.read("weight")),
             file.read("mean"),
             file.read("deviation"),
             owners(names),
-            read_honest(file),
+            penalty,
+            honest,
         )
 
 

@@ -10,6 +10,7 @@ from typer import Option
 
 from taamctl.cli.shared_options import MaxMemory
 from taamctl.cli.unknown_rate import unknown_rate
+from taamctl.core.errors import TaamctlError
 
 if TYPE_CHECKING:
     from taamctl.bank.config import Config
@@ -73,3 +74,11 @@ class Answering:
             *(decide, self.router, self.unit, rate, limit, self.scratch),
             *(self.sets, plain, self.explain),
         )
+
+    def require_one(self, scored: bool) -> None:
+        """Refuse two things to print."""
+        if scored and self.explain is not None:
+            raise TaamctlError(
+                "--score and --explain both say what to print",
+                "ask twice: once with --score, once with --explain",
+            )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from taamctl.cli.console import Column, print_table
 
 if TYPE_CHECKING:
-    from taamctl.bank.explain_node import Explanation
+    from taamctl.bank.explanation import Explanation
 
 MOST = 20  # neighbours in a table
 

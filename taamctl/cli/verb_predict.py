@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from taamctl.cli.one_graph import OneGraph, require_imported, source_of
 from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
 
 if TYPE_CHECKING:
+    from taamctl.bank.answers import Answers
     from taamctl.bank.graph_source import Source
 
 
@@ -48,6 +50,7 @@ def command(
 
     if out is not None:
         answers.require_writer(out)
+    answering.require_one(scored)
     limit = size(answering.max_memory)
     opened = load_bank(bank)
     options = answering.options(opened.config, limit, scored)
@@ -58,17 +61,27 @@ def command(
     if graph is None or named.dataset is not None:
         graph = source_of(named, data_root, params, overrides)
     found = opened.predict(graph, options=options, context=context)
-    if not quiet:
-        for note in found.notes:
-            say(f"warning: {note}")
+    _warn(found.notes * (not quiet))
     if out is not None:
         answers.save(found, out)
-    if found.explanation is not None:
-        explained_node.show(found.explanation, as_json=as_json)
     if scored:
         score_table.show(score(found, graph), as_json=as_json)
-    if not scored and out is None and found.explanation is None:
-        {True: answers.write_json, False: answers.write_csv}[as_json](found, sys.stdout)
+    elif found.explanation is not None:
+        explained_node.show(found.explanation, as_json=as_json)
+    elif out is None:
+        _print(found, as_json=as_json)
     if not quiet:
         wrote = "" if out is None else f"; wrote {out}"
         say(f"{len(found.label):,} nodes, {int(found.unknown.sum()):,} of them unknown{wrote}")
+
+
+def _warn(notes: Iterable[str]) -> None:
+    for note in notes:
+        say(f"warning: {note}")
+
+
+def _print(found: Answers, *, as_json: bool) -> None:
+    """Print every answer on stdout."""
+    from taamctl.bank import answers
+
+    {True: answers.write_json, False: answers.write_csv}[as_json](found, sys.stdout)

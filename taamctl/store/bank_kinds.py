@@ -46,7 +46,7 @@ KEPT_VAL: dict[str, Entry] = {
 }
 HONEST: dict[str, Entry] = {
     "honest/fitted": _kept(
-        "float64", ("number",), "the temperature, and how many validation nodes it is from", 2
+        "float64", ("number",), "temperature, how many validation nodes it is from, penalty", 2
     ),
     "honest/missing": _kept(
         "float64", ("quantile",), "1 - p(right class) of validation nodes: quantiles 0 to 1", 2

@@ -72,6 +72,8 @@ def test_answers_say_how_sure_they_are_and_why(support: ModuleType, shop: Path) 
     none = support.taamctl(shop, *ask, "--explain", "800")
     assert (none.code, none.out) == (2, "")
     assert "no such node among the 80" in none.err
+    both = support.taamctl(shop, *ask, "--explain", "3", "--score")
+    assert "both say what to print" in both.err
 
 
 def test_a_bank_learns_lists_verifies_and_answers(support: ModuleType, shop: Path) -> None:
