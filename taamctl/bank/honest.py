@@ -72,6 +72,12 @@ class Honest:
         level = min(1.0, coverage * (1 + 1 / max(self.nodes, 1)))
         return 1 - float(np.interp(level, LEVELS, self.missing))
 
+    def sets(self, probabilities: Array, coverage: float) -> Array:
+        """Return which classes belong to a node's set, [N, C] bool: the likeliest always."""
+        found = probabilities >= self.least(coverage)
+        found[np.arange(len(found)), probabilities.argmax(1)] = True
+        return found
+
     def arrays(self) -> Iterator[tuple[str, object]]:
         """Yield the arrays of the router's file."""
         yield "honest/fitted", np.array([self.temperature, self.nodes, self.ridge])

@@ -24,6 +24,7 @@ from taamctl.bank.router import around, thresholds
 from taamctl.bank.signs import Signs, over_edges
 from taamctl.bank.stand_ins import StandIns
 from taamctl.core.errors import TaamctlError
+from taamctl.core.memory import used
 from taamctl.core.types import CSR, Array
 from taamctl.graph.canonical import to_scipy
 from taamctl.learning.contract import device as devices
@@ -127,6 +128,7 @@ class Predictor:
             TaamctlError: the features are not the bank's, by name or by number, or the memory limit
                 is too low.
         """
+        held = used()
         config = self._bank.config
         manifest = self._bank.manifest
         learned = self._shared.feature_names
@@ -153,7 +155,7 @@ class Predictor:
             label, confidence = self._decide(hops, operator, routed)
             if asked is not None:
                 why = self._why(asked, hops)
-        unknown = self._unknown(routed, every.label(), edges)
+        unknown = self._unknown(routed, every.label(), edges, held)
         owner = np.array([t.number for t in manifest.tasks])[self._router.owner]
         found = Answers(
             np.arange(len(label)) if names is None else names,
@@ -214,26 +216,24 @@ class Predictor:
         return wanted
 
     def _sets(self, probabilities: Array | None) -> Array | None:
-        """Return which classes belong to a node's set, [N, C] bool: the likeliest always."""
+        """Return which classes belong to a node's set, [N, C] bool, where it was asked."""
         honest = self._router.honest
         if not self._options.sets or honest is None or probabilities is None:
             return None
-        least = min(honest.least(self._options.sets), 1.0)
-        found = probabilities >= least
-        found[np.arange(len(found)), probabilities.argmax(1)] = True
-        return found
+        return honest.sets(probabilities, self._options.sets)
 
-    def _unknown(self, routed: Routed, every: Array, edges: CSR) -> Array:
+    def _unknown(self, routed: Routed, every: Array, edges: CSR, held: int) -> Array:
         """Return [N] bool: which nodes look like no class of the bank.
 
         Args:
             every: [N + context] likeliest class. edges: between all of them.
+            held: bytes that were in use before the graph was looked at.
         """
         n = len(routed.novelty)
         if not self._options.unknown or not n:
             return np.zeros(n, bool)
         if self._router.honest is not None:
-            usual = self._stand_ins(every, edges)
+            usual = self._stand_ins(every, edges, held)
             limit = self._router.honest.limit(self._options.unknown, usual)
             return np.asarray(routed.novelty > limit)
         tables = [self._bank.task(t).quantiles for t in range(len(self._bounds))]
@@ -241,7 +241,7 @@ class Predictor:
         limits = thresholds(tables, self._options.unknown)[self._router.owner[best]]
         return np.asarray(routed.novelty > limits)
 
-    def _stand_ins(self, every: Array, edges: CSR) -> Array:
+    def _stand_ins(self, every: Array, edges: CSR, held: int) -> Array:
         """Return how unlike known ones validation nodes look in the place of a graph's nodes."""
         config = self._bank.config
         tasks = [self._bank.task(t) for t in range(len(self._bounds))]
@@ -256,16 +256,18 @@ class Predictor:
             self._options.limit,
             self._options.scratch,
             per_node=12 * len(self._bounds) + 64,
+            held=held,
         ) as hops:
-            return self._over_edges(self._node_by_node(hops, operator).novelty, operator)
+            novelty = self._node_by_node(hops, operator, 4).novelty
+            return self._over_edges(novelty, operator)
 
     def _over_edges(self, novelty: Array, operator: Operator) -> Array:
         if self._router.honest is None:
             return around(novelty, operator)
         return over_edges(novelty, operator.adjacency)
 
-    def _blocks(self, n: int) -> Iterator[tuple[int, int]]:
-        size = row_block(self._shared.probe.shape[1])
+    def _blocks(self, n: int, parts: int = 1) -> Iterator[tuple[int, int]]:
+        size = row_block(self._shared.probe.shape[1]) // parts
         yield from ((low, min(n, low + size)) for low in range(0, n, size))
 
     def _units(self, operator: Operator, n: int) -> Array:
@@ -304,8 +306,12 @@ class Predictor:
             )
         return replace(routed, posterior=posterior), notes
 
-    def _node_by_node(self, hops: Hops, operator: Operator) -> Routed:
-        """Return what the router says of every node alone."""
+    def _node_by_node(self, hops: Hops, operator: Operator, parts: int = 1) -> Routed:
+        """Return what the router says of every node alone.
+
+        Args:
+            parts: of a row block, each looked at by itself to spare memory.
+        """
         n = len(operator.degree)
         t = len(self._bounds)
         posterior = np.empty((n, t), np.float32)
@@ -316,7 +322,7 @@ class Predictor:
         probabilities = None
         if self._options.probabilities or self._options.sets:
             probabilities = np.empty((n, len(self._router.owner)), np.float32)
-        for low, high in self._blocks(n):
+        for low, high in self._blocks(n, parts):
             rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in profile_hops}
             profiles = self._shared.lift.profile(rows, profile_hops)
             scores = self._router.scores(profiles)
