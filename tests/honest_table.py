@@ -29,14 +29,14 @@ COLUMNS = {
 
 def lines(kept: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the table of all that was kept."""
-    yield "| | " + " | ".join(COLUMNS) + " |"
-    yield "|---" * (1 + len(COLUMNS)) + "|"
+    yield "| | draws | " + " | ".join(COLUMNS) + " |"
+    yield "|---" * (2 + len(COLUMNS)) + "|"
     for name in dict.fromkeys(each["dataset"] for each in kept):
         of = [each for each in kept if each["dataset"] == name]
         runs = [run for each in of for run in each["runs"]]
         stream = [value for each in of for value in each["stream"]]
         cells = [_cell(key, runs, stream) for key in COLUMNS.values()]
-        yield f"| {name.capitalize()} | " + " | ".join(cells) + " |"
+        yield f"| {name.capitalize()} | {len(of)} | " + " | ".join(cells) + " |"
 
 
 def _cell(key: str, runs: Sequence[Mapping[str, float]], stream: Sequence[float]) -> str:

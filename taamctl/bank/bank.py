@@ -111,6 +111,7 @@ class Bank:
         unit: str = "node",
         unknown: float | None = None,
         context: NodeGraph | Source | str | Path | None = None,
+        sets: float = 0.0,
     ) -> Answers:
         """Return a class for every node of a graph whose nodes may be of any task; its labels, if
         any, are not read.
@@ -126,12 +127,14 @@ class Bank:
             options: all of the above in one, and more; it replaces them.
             context: a graph that was named when the other was imported: its nodes are neighbours of
                 the new ones, and are not answered. None: edges to it are not used.
+            sets: share of the sets of classes that are to hold the right one; 0: no sets.
         """
         asked = options or PredictOptions(
             decide or self.config.bank.decide,
             router,
             unit,
             self.config.bank.unknown if unknown is None else unknown,
+            sets=sets,
         )
         predictor = Predictor(self, asked)
         with ExitStack() as files:

@@ -58,7 +58,7 @@ class Signs:
         distance = ((scores @ self.pull) * scores).sum(1) - 2 * near.max(1)
         p = posterior(scores, SHARP)
         doubt = -(p * np.log(np.maximum(p, 1e-30))).sum(1)
-        rare = (profiles**2 @ torch.from_numpy(self.rarity).float()).numpy()
+        rare = (profiles**2 @ torch.from_numpy(self.rarity).to(profiles.dtype)).numpy()
         return np.stack([gap, distance, doubt, rare], 1)
 
 

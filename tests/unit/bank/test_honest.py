@@ -15,15 +15,17 @@ import torch
 from taamctl.bank import add, answers, change, honest_fit, store
 from taamctl.bank.bank import Bank, load_bank
 from taamctl.bank.config import Config
+from taamctl.bank.forget import forget
 from taamctl.bank.graph_source import Source
 from taamctl.bank.logistic import PENALTY, logistic
+from taamctl.bank.node_record import drawn_for_val
 from taamctl.bank.predict_options import PredictOptions
 from taamctl.bank.reliability import area, reliability
 from taamctl.bank.score import score
 from taamctl.bank.signs import SIGNS, over_edges, posterior, signs_of
 from taamctl.bank.verify import verify
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import NodeGraph
+from taamctl.core.types import Given, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.learning.kernels import ridge
 
@@ -175,8 +177,31 @@ def test_no_more_nodes_are_kept_than_was_asked(tmp_path: Path, honest: Bank) -> 
     assert (val.edges < 20).all()
 
 
+def test_a_forgotten_validation_node_is_kept_no_more(tmp_path: Path, config: MakeConfig) -> None:
+    names = np.array([f"n{v}" for v in range(120)], object)
+    graph = replace(drawn("ab", 7, 3, nodes=60), given=Given(node_id=names))
+    made = config("linear_probe", "bank.router.width=16", "bank.sums=class")
+    store.create(tmp_path / "bank", made)
+    add.add(tmp_path / "bank", Source(graph))
+    node = int(np.flatnonzero(drawn_for_val(names.tolist(), made.split.seed, made.split.val))[3])
+
+    def held() -> bool:
+        val = load_bank(tmp_path / "bank").task(0).val
+        assert val is not None
+        return bool((val.x == graph.features[node]).all(1).any())
+
+    before = load_bank(tmp_path / "bank").router.honest
+    assert held()
+    forget(tmp_path / "bank", Source(graph), [names[node]])
+    after = load_bank(tmp_path / "bank").router.honest
+    assert not held()
+    assert before is not None
+    assert after is not None
+    assert after.nodes == before.nodes - 1
+
+
 def test_sets_are_written_as_lists(honest: Bank, tmp_path: Path) -> None:
-    found = honest.predict(drawn("ab", 3, 2, nodes=5), options=PredictOptions("router", sets=0.99))
+    found = honest.predict(drawn("ab", 3, 2, nodes=5), sets=0.99)
     for kind in ("csv", "json", "jsonl"):
         answers.save(found, tmp_path / f"out.{kind}")
     rows = json.loads((tmp_path / "out.json").read_text())
