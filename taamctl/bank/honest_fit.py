@@ -57,12 +57,7 @@ def fitted(
     judged = [t for t in order if tasks[t].val is not None]
     if not judged:
         return None
-    penalty = solved.ridge
-    if penalty is None:  # of a router from a file that did not say it
-        penalty = router.solve(
-            [t.sums for t in tasks], [t.classes for t in tasks], config.bank.router
-        ).ridge
-        assert penalty is not None
+    penalty = _penalty(tasks, solved, config)
     every, without = _regressions(tasks, order, judged, solved, config, penalty)
     seen = [_seen(t, tasks, solved, [every, *without.values()], shared, config) for t in judged]
     scores = np.concatenate([s.scores for s in seen])
@@ -87,6 +82,15 @@ def fitted(
         np.quantile(usual, LEVELS),
         np.quantile(stand_ins, LEVELS),
     )
+
+
+def _penalty(tasks: Sequence[TaskState], solved: Router, config: Config) -> float:
+    """Return the penalty of the regression, chosen again where the router's file did not say it."""
+    if solved.ridge is not None:
+        return solved.ridge
+    again = router.solve([t.sums for t in tasks], [t.classes for t in tasks], config.bank.router)
+    assert again.ridge is not None
+    return again.ridge
 
 
 def _regressions(
