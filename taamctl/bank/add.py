@@ -14,7 +14,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from taamctl.bank import feature_names, node_record, router, store, sureness, task_file
+from taamctl.bank import (
+    feature_names,
+    honest_fit,
+    kept_val,
+    node_record,
+    router,
+    store,
+    sureness,
+    task_file,
+)
 from taamctl.bank import manifest as manifests
 from taamctl.bank.class_state import ClassState
 from taamctl.bank.config import Config, from_plain
@@ -192,6 +201,7 @@ def _add_one(
     task = with_validation(task, solved, shared, val, config)
     file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(group.names).encode()).hexdigest()[:8]}.h5"
     task_file.write_task(folder / file, task, made_from)
+    solved = replace(solved, honest=honest_fit.fitted([*known, task], solved, shared, config))
     solved_file = f"router-{number:04d}.h5"
     task_file.write_router(folder / solved_file, solved, {"bank": now.config})
     entry = Entry(
@@ -360,6 +370,7 @@ def with_validation(
         quantiles=calibrated(solved, shared, val, config),
         halves=sureness.halves_of(val.own(), val.y.numpy(), config),
         rows=sureness.rows_of(val.own(), shared.lift, config),
+        val=kept_val.drawn(val.x, val.operator, val.y.numpy(), config.bank.val_rows),
     )
 
 

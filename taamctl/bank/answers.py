@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
+
+from taamctl.bank.explanation import Explanation
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.store.atomic_files import atomic
@@ -31,6 +34,12 @@ class Answers:
             in standard deviations.
         unknown: [N] bool, whether that is so far that no class fits.
         notes: what there is to say about the graph as a whole.
+        sets: [N, C] bool, the classes of which one is right as often as was asked; None: not asked.
+        probabilities: [N, C] float32 of all classes; None: not asked.
+        calibration: what the outputs were multiplied by, relative to the temperature that the
+            bank was made with.
+        owner: number of the task of every class.
+        explanation: of the node that was asked for.
     """
 
     node: Array
@@ -41,22 +50,34 @@ class Answers:
     novelty: Array
     unknown: Array
     notes: tuple[str, ...] = ()
+    sets: Array | None = None
+    probabilities: Array | None = None
+    calibration: float = 1.0
+    owner: tuple[int, ...] = ()
+    explanation: Explanation | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns of `records`."""
+        return COLUMNS + ("set",) * (self.sets is not None)
 
     @property
     def names(self) -> list[str]:
         """Return the class name of every node."""
         return [self.class_names[c] for c in self.label.tolist()]
 
-    def records(self) -> Iterator[tuple[Any, str, int, float, bool]]:
-        """Yield one row of `COLUMNS` per node."""
-        yield from zip(
+    def records(self) -> Iterator[tuple[Any, ...]]:
+        """Yield one row of `columns` per node; a set is a list of class names."""
+        columns = [
             self.node.tolist(),
             self.names,
             self.task.tolist(),
             [round(float(c), 4) for c in self.confidence],
             self.unknown.tolist(),
-            strict=True,
-        )
+        ]
+        if self.sets is not None:
+            columns.append([[self.class_names[c] for c in np.flatnonzero(s)] for s in self.sets])
+        yield from zip(*columns, strict=True)
 
 
 def require_writer(path: Path) -> None:
@@ -90,10 +111,10 @@ def save(answers: Answers, path: Path) -> None:
         if path.suffix == ".parquet":
             arrow = _pyarrow()
             columns = [list(column) for column in zip(*answers.records(), strict=True)] or [
-                [] for _ in COLUMNS
+                [] for _ in answers.columns
             ]
             arrow.parquet.write_table(
-                arrow.table(dict(zip(COLUMNS, columns, strict=True))), temporary
+                arrow.table(dict(zip(answers.columns, columns, strict=True))), temporary
             )
             return
         with temporary.open("w", encoding="utf-8", newline="") as file:
@@ -103,19 +124,21 @@ def save(answers: Answers, path: Path) -> None:
 
 
 def write_csv(answers: Answers, file: TextIO) -> None:
-    """Write CSV with a header."""
+    """Write CSV with a header; the classes of a set stand in one cell, as a JSON list."""
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(answers.columns)
     writer.writerows(
-        (node, name, task, confidence, str(unknown).lower())
-        for node, name, task, confidence, unknown in answers.records()
+        (*row[:4], str(row[4]).lower(), *(json.dumps(each) for each in row[5:]))
+        for row in answers.records()
     )
 
 
 def write_json(answers: Answers, file: TextIO) -> None:
     """Write one JSON array."""
     file.write(
-        json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in answers.records()], indent=1)
+        json.dumps(
+            [dict(zip(answers.columns, row, strict=True)) for row in answers.records()], indent=1
+        )
         + "\n"
     )
 
@@ -123,5 +146,5 @@ def write_json(answers: Answers, file: TextIO) -> None:
 def write_lines(answers: Answers, file: TextIO) -> None:
     """Write one JSON object per line."""
     file.writelines(
-        json.dumps(dict(zip(COLUMNS, row, strict=True))) + "\n" for row in answers.records()
+        json.dumps(dict(zip(answers.columns, row, strict=True))) + "\n" for row in answers.records()
     )

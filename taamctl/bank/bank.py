@@ -16,8 +16,10 @@ from taamctl.bank.config import Config, from_plain
 from taamctl.bank.context import beside
 from taamctl.bank.graph_source import InMemory, OnDisk, Query, Source
 from taamctl.bank.node_server import NodeServer
-from taamctl.bank.predictor import PredictOptions, Predictor
+from taamctl.bank.predict_options import PredictOptions
+from taamctl.bank.predictor import Predictor
 from taamctl.bank.router import Router
+from taamctl.bank.single_nodes import SingleNodes
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
@@ -115,6 +117,7 @@ class Bank:
         unit: str = "node",
         unknown: float | None = None,
         context: Graph | None = None,
+        sets: float = 0.0,
     ) -> Answers:
         """Return a class for every node of a graph whose nodes may be of any task; its labels, if
         any, are not read.
@@ -130,8 +133,9 @@ class Bank:
             options: all of the above in one, and more; it replaces them.
             context: a graph that was named when the other was imported: its nodes are neighbours of
                 the new ones, and are not answered. None: edges to it are not used.
+            sets: share of the sets of classes that are to hold the right one; 0: no sets.
         """
-        asked = options or self._options(decide, router, unit, unknown)
+        asked = options or self._options(decide, router, unit, unknown, sets)
         return asked_once(Predictor(self, asked), graph, context)
 
     @subnormals.flushed()
@@ -143,7 +147,9 @@ class Bank:
         directed: bool = False,
         feature_names: Sequence[str] = (),
     ) -> NodeServer:
-        """Return what answers one node after another, with everything loaded.
+        """Return what answers one node after another, with everything loaded. It calls a node
+        unknown by what the regression says of it and its neighbours; `predict` looks further, where
+        the bank keeps validation nodes.
 
         Args:
             decide, unknown: as for `predict`.
@@ -155,14 +161,20 @@ class Bank:
         Raises:
             TaamctlError: the bank is empty or damaged, or has other features.
         """
-        predictor = Predictor(self, self._options(decide, "ridge", "node", unknown))
-        return NodeServer(self, predictor, directed=directed, feature_names=feature_names)
+        alone = SingleNodes(self)
+        predictor = Predictor(alone, self._options(decide, "ridge", "node", unknown))
+        return NodeServer(alone, predictor, directed=directed, feature_names=feature_names)
 
     def _options(
-        self, decide: str | None, router: str, unit: str, unknown: float | None
+        self,
+        decide: str | None,
+        router: str,
+        unit: str,
+        unknown: float | None,
+        sets: float = 0.0,
     ) -> PredictOptions:
         rate = self.config.bank.unknown if unknown is None else unknown
-        return PredictOptions(decide or self.config.bank.decide, router, unit, rate)
+        return PredictOptions(decide or self.config.bank.decide, router, unit, rate, sets=sets)
 
 
 @subnormals.flushed()

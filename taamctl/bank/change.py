@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from taamctl.bank import honest_fit, router, store, task_file
 from taamctl.bank import manifest as manifests
-from taamctl.bank import router, store, task_file
 from taamctl.bank.config import from_plain
 from taamctl.bank.manifest import Manifest
 from taamctl.core import subnormals
@@ -40,6 +40,9 @@ def remove(
             solved = router.solve(
                 [t.sums for t in tasks], [t.classes for t in tasks], config.bank.router
             )
+            assert now.shared is not None
+            shared = task_file.read_shared(folder / now.shared[0], config)
+            solved = replace(solved, honest=honest_fit.fitted(tasks, solved, shared, config))
             file = f"router-{now.generation + 1:04d}.h5"
             task_file.write_router(folder / file, solved, {"bank": now.config})
             stamp = store.stamp(folder, file)

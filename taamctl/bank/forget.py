@@ -301,7 +301,8 @@ def _thresholds(
             record = task.exact().record
         group, _, _ = group_of(grown, position, record)
         return recalibrated(grown, task, group, solved or grown.router())
-    made = replace(task, quantiles=router.quantiles(np.zeros(0)), nodes=(task.nodes[0], 0))
+    none = router.quantiles(np.zeros(0))
+    made = replace(task, quantiles=none, val=None, nodes=(task.nodes[0], 0))
     if len(plan.keys):
         return replace(made, halves=None, rows=None)
     return made  # means of validation nodes that are not to be forgotten

@@ -13,7 +13,7 @@ from shlex import quote
 import numpy as np
 import torch
 
-from taamctl.bank import add, node_record, router, store, task_file
+from taamctl.bank import add, honest_fit, node_record, router, store, task_file
 from taamctl.bank import manifest as manifests
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.graph_change import Place
@@ -223,6 +223,7 @@ def written(
         after: what the generation says beside its files.
     """
     folder, number = grown.folder, grown.now.generation + 1
+    solved = _with_honest(grown, changed, solved)
     entries = list(grown.now.tasks)
     for position, task in sorted(changed.items()):
         entry = entries[position]
@@ -237,6 +238,17 @@ def written(
         task_file.write_router(folder / file, solved, {"bank": grown.now.config})
         stamp = store.stamp(folder, file)
     return store.commit(folder, grown.now, replace(after, tasks=tuple(entries), router=stamp))
+
+
+def _with_honest(
+    grown: Grown, changed: Mapping[int, TaskState], solved: router.Router | None
+) -> router.Router | None:
+    """Return the router with what the bank knows of its answers now; None where it is as it was."""
+    if not grown.config.bank.val_rows:
+        return solved
+    tasks = [changed.get(k) or grown.task(k) for k in range(len(grown.now.tasks))]
+    now = solved or grown.router()
+    return replace(now, honest=honest_fit.fitted(tasks, now, grown.shared, grown.config))
 
 
 def _entry(entry: Entry, task: TaskState, stamp: tuple[str, str]) -> Entry:

@@ -105,6 +105,7 @@ def open_hops(
     limit: int | None,
     scratch: Path | None = None,
     per_node: int = 0,
+    held: int | None = None,
 ) -> Iterator[Hops]:
     """Yield the hop features of a graph: in memory where `limit` (bytes of the whole process)
     allows it, else on the disk.
@@ -112,12 +113,17 @@ def open_hops(
     Args:
         per_node: bytes that the answers need per node.
         scratch: where the temporary folder is made; None: where the system makes its own.
+        held: bytes in use before an earlier graph, whose memory serves again: little is taken, as
+            the system may not have it back; None: those in use now.
 
     Raises:
         TaamctlError: the limit does not even leave room for a few columns and one row block.
     """
     hops, n, f = sorted(set(wanted)), query.num_nodes, query.num_features
-    spare = None if limit is None else limit - used()
+    again = held is not None
+    if held is None:
+        held = used()
+    spare = None if limit is None else limit - held
     # while it propagates or predicts
     predicting = 4 * row_block(f) * f * 10 + 24 * operator.adjacency.nnz + per_node * n + SLACK
     whole = 4 * n * (f * len({0, *hops}) + COPIES * min(f, BLOCK)) + predicting
@@ -127,10 +133,12 @@ def open_hops(
     least = predicting + 4 * max(COPIES * n, 6 * f) * 8
     if spare < least:
         raise TaamctlError(
-            f"{(limit or 0) >> 20} MiB of memory are too little for {n:,} nodes: {used() >> 20} "
+            f"{(limit or 0) >> 20} MiB of memory are too little for {n:,} nodes: {held >> 20} "
             f"MiB are in use, and {least >> 20} MiB more are needed",
-            f"use --max-memory {(used() + least >> 20) + 1}M or more",
+            f"use --max-memory {(held + least >> 20) + 1}M or more",
         )
+    if again:
+        spare = least
     with tempfile.TemporaryDirectory(prefix="taamctl-", dir=scratch) as folder:
         made = on_disk(Path(folder), query, norm, operator, hops, backend, spare - predicting)
         try:

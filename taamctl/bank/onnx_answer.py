@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taamctl.bank.bank import Bank
 from taamctl.bank.onnx_nodes import ALONG, Builder, modulated, normalised_rows, profile
+from taamctl.bank.predictor import OpenBank
 from taamctl.bank.router import thresholds
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LINEAR = {"weight", "bias"}  # what a task keeps whose model is one linear layer
 
 
-def add_answer(b: Builder, bank: Bank, hops: Mapping[int, str], decide: str) -> str:
+def add_answer(b: Builder, bank: OpenBank, hops: Mapping[int, str], decide: str) -> str:
     """Add `scores`, `class`, `task`, `confidence`, and return what novelty a node may have; its own
     novelty is `own_novelty`.
 
@@ -50,7 +50,7 @@ def add_answer(b: Builder, bank: Bank, hops: Mapping[int, str], decide: str) -> 
     return b.add("Gather", thresholds(tables, settings.unknown), b.where_largest(posterior))
 
 
-def _add_experts(b: Builder, bank: Bank, h: str, posterior: str, asked: int) -> str:
+def _add_experts(b: Builder, bank: OpenBank, h: str, posterior: str, asked: int) -> str:
     """Add `class` and `confidence` by the models of the `asked` likeliest tasks; return the
     former.
     """
@@ -78,7 +78,7 @@ def _rank(b: Builder, values: str, k: int) -> str:
     return b.add("ReduceMin", "top", ALONG, keepdims=1)
 
 
-def _logits(b: Builder, bank: Bank, h: str) -> list[str]:
+def _logits(b: Builder, bank: OpenBank, h: str) -> list[str]:
     """Return the logits of every task's own model.
 
     Raises:
@@ -99,7 +99,7 @@ def _logits(b: Builder, bank: Bank, h: str) -> list[str]:
     )
 
 
-def _modulated_logits(b: Builder, bank: Bank, t: int, h: str, n: str, w1: str) -> str:
+def _modulated_logits(b: Builder, bank: OpenBank, t: int, h: str, n: str, w1: str) -> str:
     """Return head(W2 LeakyReLU(W1 h')) of one task."""
     expert = bank.expert(t)
     assert isinstance(expert, ModulatedMethod)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taamctl.bank import onnx_nodes
-from taamctl.bank.bank import Bank
 from taamctl.bank.onnx_answer import add_answer
 from taamctl.bank.onnx_nodes import Builder
-from taamctl.bank.predictor import PredictOptions, Predictor
+from taamctl.bank.predict_options import PredictOptions
+from taamctl.bank.predictor import OpenBank, Predictor
+from taamctl.bank.single_nodes import SingleNodes
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.propagation.powers import powers
@@ -41,7 +42,7 @@ OUTPUTS = {
 }
 
 
-def export(bank: Bank, folder: Path, decide: str) -> list[Path]:
+def export(opened: OpenBank, folder: Path, decide: str) -> list[Path]:
     """Write `graph.onnx` and `rows.onnx`, each whole or not at all, and return their paths.
 
     Before that the answers of the second for the bank's 64 random rows are held to the bank's own.
@@ -53,6 +54,7 @@ def export(bank: Bank, folder: Path, decide: str) -> list[Path]:
         TaamctlError: onnx is missing, the bank is empty, or its models have no form in ONNX.
     """
     _require_onnx()
+    bank = SingleNodes(opened)
     options = PredictOptions(decide, "ridge", unknown=bank.config.bank.unknown)
     predictor = Predictor(bank, options)
     hops = sorted(predictor.hops_wanted())
@@ -77,7 +79,7 @@ def _require_onnx() -> None:
         ) from None
 
 
-def _of_graphs(bank: Bank, decide: str, hops: Sequence[int]) -> ModelProto:
+def _of_graphs(bank: OpenBank, decide: str, hops: Sequence[int]) -> ModelProto:
     """Return the model of a whole small graph."""
     b = Builder()
     config = bank.config
@@ -92,7 +94,7 @@ def _of_graphs(bank: Bank, decide: str, hops: Sequence[int]) -> ModelProto:
     return _model(b, inputs, _about(bank, decide, hops))
 
 
-def _of_rows(bank: Bank, decide: str, hops: Sequence[int]) -> ModelProto:
+def _of_rows(bank: OpenBank, decide: str, hops: Sequence[int]) -> ModelProto:
     """Return the model of features that are propagated already."""
     b = Builder()
     inputs = {f"hop_{j}": ("N", bank.manifest.num_features) for j in hops}
@@ -128,7 +130,7 @@ def _model(
     return model
 
 
-def _about(bank: Bank, decide: str, hops: Sequence[int]) -> dict[str, str]:
+def _about(bank: OpenBank, decide: str, hops: Sequence[int]) -> dict[str, str]:
     """Return what a user of a model has to know, as text; lists are JSON."""
     config, now = bank.config, bank.manifest
     return {
@@ -148,7 +150,7 @@ def _about(bank: Bank, decide: str, hops: Sequence[int]) -> dict[str, str]:
 
 
 def _require_equal(
-    bank: Bank, predictor: Predictor, model: ModelProto, hops: Sequence[int]
+    bank: OpenBank, predictor: Predictor, model: ModelProto, hops: Sequence[int]
 ) -> None:
     """Refuse a model that answers the bank's random rows in another way than the bank.
 

@@ -5,25 +5,30 @@ wanted, and say where nothing fits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
 
-from taamctl.bank import context, feature_names, sureness, task_file
+from taamctl.bank import context, explain_node, feature_names, sureness, task_file
 from taamctl.bank.answers import Answers
 from taamctl.bank.feature_names import Reordered
 from taamctl.bank.graph_source import Query
 from taamctl.bank.hops import Hops, open_hops, row_block
+from taamctl.bank.predict_options import PredictOptions
 from taamctl.bank.prototype import Prototypes
+from taamctl.bank.routed import Routed
 from taamctl.bank.router import around, thresholds
+from taamctl.bank.signs import Signs, over_edges
+from taamctl.bank.stand_ins import StandIns
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import Array
+from taamctl.core.memory import used
+from taamctl.core.types import CSR, Array
+from taamctl.graph.canonical import to_scipy
 from taamctl.learning.contract import device as devices
 from taamctl.learning.routing import query_units
-from taamctl.params.bank_params import DECISIONS, ROUTERS, UNITS
 from taamctl.propagation.operator import Operator, build
 from taamctl.stream.induce import message_edges
 
@@ -38,52 +43,16 @@ if TYPE_CHECKING:
 MIXED = 0.2
 
 
-@dataclass(frozen=True)
-class PredictOptions:
-    """How a graph is to be answered.
-
-    Attributes:
-        decide, router, unit: see `Bank.predict`. unknown: rate of false alarms; 0: never say
-            unknown.
-        limit: bytes that the process may use; None: no limit. scratch: where temporary files go
-            then.
-    """
-
-    decide: str
-    router: str = "auto"
-    unit: str = "node"
-    unknown: float = 0.0
-    limit: int | None = None
-    scratch: Path | None = None
-
-    def __post_init__(self) -> None:
-        for what, value, choices in (
-            ("decide", self.decide, DECISIONS),
-            ("router", self.router, ROUTERS),
-            ("unit", self.unit, UNITS),
-        ):
-            if value not in choices:
-                raise TaamctlError(
-                    f"--{what} {value}: not one of {', '.join(choices)}",
-                    f"choose one of {', '.join(choices)}",
-                )
-        if self.router == "prototype" and self.decide == "router":
-            raise TaamctlError(
-                "prototypes choose a task, not a class",
-                "use --decide expert or soft with --router prototype",
-            )
-        if not 0 <= self.unknown < 1:
-            raise TaamctlError(
-                f"--unknown {self.unknown}: a rate lies between 0 and 1",
-                "0.05 calls about 5 % of the known nodes unknown",
-            )
-
-
 class OpenBank(Protocol):
     """What a predictor needs of a bank."""
 
-    config: Config
-    manifest: Manifest
+    @property
+    def config(self) -> Config:
+        """Return what it was made with."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """Return what it lists."""
 
     @property
     def shared(self) -> Shared:
@@ -107,27 +76,6 @@ class HopRows(Protocol):
         """Return rows [low, high) of S^hop X, [n, F] float32."""
 
 
-@dataclass(frozen=True)
-class Routed:
-    """What the router says.
-
-    Attributes:
-        posterior: [N, T] float32, of the tasks; the same for all nodes of a unit.
-        best: [N, T] int32, the likeliest class inside every task, and inside: [N, T] float32, its
-            share of the task's posterior.
-        novelty: [N] float64.
-    """
-
-    posterior: Array
-    best: Array
-    inside: Array
-    novelty: Array
-
-    def first(self, n: int) -> Routed:
-        """Return the same of the first n nodes."""
-        return Routed(self.posterior[:n], self.best[:n], self.inside[:n], self.novelty[:n])
-
-
 class Predictor:
     """Answer graphs with one bank and one set of options; everything runs on the CPU in float32."""
 
@@ -137,6 +85,10 @@ class Predictor:
         self._bounds = bank.manifest.bounds
         devices.pin(torch.device("cpu"), bank.config.train.threads)
         self._router = bank.router
+        self._temperature = bank.config.bank.temperature
+        if self._router.honest is not None:
+            self._temperature = self._router.honest.temperature
+        self._require_kept()
         self._shared = bank.shared
         tasks = [bank.task(position) for position in range(len(self._bounds))]
         self._sure = sureness.measured(tasks, bank.config, self._router)
@@ -156,6 +108,15 @@ class Predictor:
         if self._options.unit == "node" or self._options.decide == "router":
             return "ridge", usual
         return self._sure.graph_router(usual)
+
+    def _require_kept(self) -> None:
+        """Refuse sets where no validation node was kept."""
+        if self._options.sets and self._router.honest is None:
+            raise TaamctlError(
+                "the bank keeps no validation nodes, from which sets are made (--sets)",
+                "make a bank that does: taamctl bank create DIR --set bank.val_rows=512, of "
+                "classes with validation nodes",
+            )
 
     def _require_prototypes(self) -> None:
         """Refuse prototypes where one was taken away."""
@@ -180,11 +141,15 @@ class Predictor:
             TaamctlError: the features are not the bank's, by name or by number, or the memory limit
                 is too low.
         """
+        held = used()
         config = self._bank.config
         manifest = self._bank.manifest
         learned = self._shared.feature_names
         unchecked = feature_names.unchecked(learned, query.feature_names, query.before_names)
         query = self._in_the_banks_order(query)
+        names, asked, why = query.names(), None, None
+        if self._options.explain is not None:
+            asked = explain_node.row_of(self._options.explain, names, query.answered)
         edges = message_edges(query.adjacency(), config.split.symmetrize, query.directed)
         operator = build(edges, config.precompute.self_loops)
         assert manifest.feature_norm is not None
@@ -196,23 +161,49 @@ class Predictor:
             config.precompute.backend,
             self._options.limit,
             self._options.scratch,
-            per_node=12 * len(self._bounds) + 64,
+            per_node=self._per_node(),
         ) as hops:
-            routed, notes = self._route(hops, operator, query.answered)
+            every = self.node_by_node(hops, len(operator.degree))
+            routed, notes = self._route(every, hops, operator, query.answered)
             label, confidence = self.decide(hops, operator.degree, routed)
+            if asked is not None:
+                why = self._why(asked, hops)
+        unknown = self._unknown(routed, every.label(), edges, held)
         owner = np.array([t.number for t in manifest.tasks])[self._router.owner]
-        names = query.names()
-        return Answers(
+        found = Answers(
             np.arange(len(label)) if names is None else names,
             label,
             manifest.classes,
             owner[label],
             confidence,
             routed.novelty,
-            self.unknown(routed),
+            unknown,
             tuple(filter(None, (unchecked, context.unused(query.outside()), *notes)))
             + self._doubts(),
+            self._sets(routed.probabilities),
+            routed.probabilities,
+            self._temperature / config.bank.temperature,
+            tuple(owner.tolist()),
         )
+        if asked is None or why is None:
+            return found
+        near = to_scipy(operator.adjacency)[asked].indices
+        return replace(found, explanation=explain_node.explained(found, asked, why, near))
+
+    def _why(self, row: int, hops: Hops) -> explain_node.Why:
+        """Look at one node."""
+        weights = self._bank.config.bank.router.hops
+        rows = {j: torch.from_numpy(hops.rows(j, row, row + 1)) for j in weights}
+        sums = [self._bank.task(t).sums() for t in range(len(self._bounds))]
+        means = torch.cat([each.cross for each in sums], 1)
+        return explain_node.why(
+            rows, weights, self._shared.lift, self._router, self._temperature, means
+        )
+
+    def _per_node(self) -> int:
+        """Return the bytes that the answers need per node."""
+        wanted = self._options.probabilities or bool(self._options.sets)
+        return 12 * len(self._bounds) + 64 + wanted * 5 * len(self._router.owner)
 
     def _in_the_banks_order(self, query: Query) -> Query:
         """Return the graph with its features as the bank has them."""
@@ -239,17 +230,63 @@ class Predictor:
         return wanted
 
     def unknown(self, routed: Routed) -> Array:
-        """Return [N] bool: which nodes look like no class of the bank."""
+        """Return [N] bool: which nodes look like no class, by their tasks' validation nodes."""
         n = len(routed.novelty)
-        if not self._options.unknown or not n:
-            return np.zeros(n, bool)
         tables = [self._bank.task(t).quantiles for t in range(len(self._bounds))]
         best = routed.best[np.arange(n), routed.posterior.argmax(1)]
         limits = thresholds(tables, self._options.unknown)[self._router.owner[best]]
         return np.asarray(routed.novelty > limits)
 
-    def _blocks(self, n: int) -> Iterator[tuple[int, int]]:
-        size = row_block(self._shared.probe.shape[1])
+    def _sets(self, probabilities: Array | None) -> Array | None:
+        """Return which classes belong to a node's set, [N, C] bool, where it was asked."""
+        honest = self._router.honest
+        if not self._options.sets or honest is None or probabilities is None:
+            return None
+        return honest.sets(probabilities, self._options.sets)
+
+    def _unknown(self, routed: Routed, every: Array, edges: CSR, held: int) -> Array:
+        """Return [N] bool: which nodes look like no class of the bank.
+
+        Args:
+            every: [N + context] likeliest class. edges: between all of them.
+            held: bytes that were in use before the graph was looked at.
+        """
+        n = len(routed.novelty)
+        if not self._options.unknown or not n:
+            return np.zeros(n, bool)
+        if self._router.honest is not None:
+            usual = self._stand_ins(every, edges, held)
+            limit = self._router.honest.limit(self._options.unknown, usual)
+            return np.asarray(routed.novelty > limit)
+        return self.unknown(routed)
+
+    def _stand_ins(self, every: Array, edges: CSR, held: int) -> Array:
+        """Return how unlike known ones validation nodes look in the place of a graph's nodes."""
+        config = self._bank.config
+        tasks = [self._bank.task(t) for t in range(len(self._bounds))]
+        query = StandIns(tasks, [low for low, _ in self._bounds], edges, every)
+        operator = build(query.adjacency(), config.precompute.self_loops)
+        with open_hops(
+            query,
+            "none",
+            operator,
+            config.bank.router.hops,
+            config.precompute.backend,
+            self._options.limit,
+            self._options.scratch,
+            per_node=12 * len(self._bounds) + 64,
+            held=held,
+        ) as hops:
+            novelty = self.node_by_node(hops, len(operator.degree), 4).novelty
+            return self._over_edges(novelty, operator)
+
+    def _over_edges(self, novelty: Array, operator: Operator) -> Array:
+        if self._router.honest is None:
+            return around(novelty, operator)
+        return over_edges(novelty, operator.adjacency)
+
+    def _blocks(self, n: int, parts: int = 1) -> Iterator[tuple[int, int]]:
+        size = row_block(self._shared.probe.shape[1]) // parts
         yield from ((low, min(n, low + size)) for low in range(0, n, size))
 
     def _units(self, operator: Operator, n: int) -> Array:
@@ -259,12 +296,17 @@ class Predictor:
             return unit if n == len(unit) else np.unique(unit[:n], return_inverse=True)[1]
         return np.zeros(n, np.int64) if self._options.unit == "graph" else np.arange(n)
 
-    def _route(self, hops: Hops, operator: Operator, n: int) -> tuple[Routed, tuple[str, ...]]:
-        """Return what the router says of the first n nodes, after their units were averaged."""
-        routed = self.node_by_node(hops, len(operator.degree))
+    def _route(
+        self, routed: Routed, hops: Hops, operator: Operator, n: int
+    ) -> tuple[Routed, tuple[str, ...]]:
+        """Return what the router says of the first n nodes, after their units were averaged.
+
+        Args:
+            routed: what it says of every node alone.
+        """
         if not n:
             return routed.first(0), ()
-        routed = replace(routed, novelty=around(routed.novelty, operator)).first(n)
+        routed = replace(routed, novelty=self._over_edges(routed.novelty, operator)).first(n)
         unit = self._units(operator, n)
         if self._by == "prototype":
             return replace(routed, posterior=self._by_prototypes(hops, unit)), ()
@@ -283,20 +325,29 @@ class Predictor:
             )
         return replace(routed, posterior=posterior), notes
 
-    def node_by_node(self, hops: HopRows, n: int) -> Routed:
-        """Return what the router says of each of n nodes alone."""
+    def node_by_node(self, hops: HopRows, n: int, parts: int = 1) -> Routed:
+        """Return what the router says of each of n nodes alone.
+
+        Args:
+            parts: of a row block, each looked at by itself to spare memory.
+        """
         t = len(self._bounds)
         posterior = np.empty((n, t), np.float32)
         inside = np.empty((n, t), np.float32)
         best = np.empty((n, t), np.int32)
         novelty = np.empty(n)
         profile_hops = self._bank.config.bank.router.hops
-        temperature = self._bank.config.bank.temperature
-        for low, high in self._blocks(n):
+        probabilities = None
+        if self._options.probabilities or self._options.sets:
+            probabilities = np.empty((n, len(self._router.owner)), np.float32)
+        for low, high in self._blocks(n, parts):
             rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in profile_hops}
-            scores = self._router.scores(self._shared.lift.profile(rows, profile_hops))
-            novelty[low:high] = self._router.novelty(scores)
-            p = torch.softmax(temperature * scores, 1).numpy()
+            profiles = self._shared.lift.profile(rows, profile_hops)
+            scores = self._router.scores(profiles)
+            novelty[low:high] = self._unlike(profiles, scores)
+            p = torch.softmax(self._temperature * scores, 1).numpy()
+            if probabilities is not None:
+                probabilities[low:high] = p
             for k, (first, last) in enumerate(self._bounds):
                 own = p[:, first:last]
                 mass = own.sum(1)
@@ -304,7 +355,20 @@ class Predictor:
                 posterior[low:high, k] = mass
                 best[low:high, k] = at + first
                 inside[low:high, k] = own[np.arange(high - low), at] / np.maximum(mass, 1e-30)
-        return Routed(posterior, best, inside, novelty)
+        return Routed(posterior, best, inside, novelty, probabilities)
+
+    def _unlike(self, profiles: torch.Tensor, scores: torch.Tensor) -> Array:
+        """Return how unlike known nodes some look by themselves, [N] float64."""
+        honest = self._router.honest
+        if honest is None:
+            return self._router.novelty(scores)
+        return honest.unlike(self._signs, profiles, scores)
+
+    @cached_property
+    def _signs(self) -> Signs:
+        router, honest = self._router, self._router.honest
+        assert honest is not None
+        return Signs(router.weight, router.mean, router.deviation, honest.pull, honest.rarity)
 
     def _by_prototypes(self, hops: Hops, unit: Array) -> Array:
         """Return the posterior of every node's unit by its mean AMP profile, [N, T] float32."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from taamctl.bank.honest import Honest
 from taamctl.core.types import Array
 from taamctl.learning.kernels import ridge
 from taamctl.params.train_params import RidgeParams
@@ -28,12 +29,16 @@ class Router:
         mean, deviation: [C] float64 of a class's own output over its training nodes; both follow
             from the sums, whatever the weights.
         owner: [C] int64, position of the task that owns a class.
+        ridge: the penalty that was chosen; None: read from a file that does not say.
+        honest: what the bank knows of its answers; None where it keeps no validation nodes.
     """
 
     weight: torch.Tensor
     mean: Array
     deviation: Array
     owner: Array
+    ridge: float | None = None
+    honest: Honest | None = None
 
     def scores(self, profiles: torch.Tensor) -> torch.Tensor:
         """Return the regression's outputs, [N, C]."""
@@ -67,7 +72,7 @@ def solve(
     total = sums[order[0]]()
     for t in order[1:]:
         total = total.joined(sums[t]())
-    solved, _ = ridge.solve(total, params)
+    solved, chosen = ridge.solve(total, params)
     ends = np.cumsum([0, *(len(names[t]) for t in order)])
     blocks = {t: solved[:, ends[i] : ends[i + 1]] for i, t in enumerate(order)}
     spread = [own_spread(sums[t](), blocks[t]) for t in range(len(sums))]
@@ -76,6 +81,7 @@ def solve(
         np.concatenate([m for m, _ in spread]),
         np.concatenate([d for _, d in spread]),
         owners(names),
+        chosen,
     )
 
 

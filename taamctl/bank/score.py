@@ -10,6 +10,7 @@ import numpy as np
 
 from taamctl.bank.answers import Answers
 from taamctl.bank.graph_source import Source
+from taamctl.bank.reliability import Reliability, reliability
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array, NodeGraph
 from taamctl.datasets import _imported
@@ -46,6 +47,7 @@ class Score:
         balanced: mean of that share over the known classes.
         unknown_known: share of the nodes of known classes that are called unknown.
         unknown_new: share of the nodes of other classes that are called unknown, as they should.
+        reliability: of probabilities and sets, where the answers hold probabilities.
     """
 
     classes: tuple[ClassScore, ...]
@@ -55,6 +57,7 @@ class Score:
     balanced: float | None
     unknown_known: float | None
     unknown_new: float | None
+    reliability: Reliability | None = None
 
 
 def score(answers: Answers, graph: NodeGraph | Source | str | Path) -> Score:
@@ -89,7 +92,15 @@ def score(answers: Answers, graph: NodeGraph | Source | str | Path) -> Score:
         balanced=_mean([c.right / c.nodes for c in known]),
         unknown_known=_share(sum(c.unknown for c in known), known),
         unknown_new=_share(sum(c.unknown for c in new), new),
+        reliability=reliability(answers, _of_bank(answers, labels, names)),
     )
+
+
+def _of_bank(answers: Answers, labels: Array, names: Sequence[str]) -> Array:
+    """Return the label of every node as a position in the bank's classes, [N]; -1: none."""
+    place = {name: at for at, name in enumerate(answers.class_names)}
+    table = np.array([*(place.get(name, -1) for name in names), -1])
+    return np.asarray(table[np.where(labels >= 0, labels, len(names))])
 
 
 def _labels(graph: NodeGraph | Source | str | Path) -> tuple[Array, Sequence[str]]:

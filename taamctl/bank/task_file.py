@@ -13,6 +13,8 @@ import torch
 from taamctl.bank import class_state
 from taamctl.bank.class_state import ClassState
 from taamctl.bank.config import Config
+from taamctl.bank.honest import read_honest
+from taamctl.bank.kept_val import KeptVal, read_val
 from taamctl.bank.node_record import NodeRecord
 from taamctl.bank.router import Router, owners
 from taamctl.core.errors import TaamctlError
@@ -83,6 +85,7 @@ class TaskState:
     halves: Array | None = None
     rows: Array | None = None
     exact: Callable[[], ClassState] | None = None
+    val: KeptVal | None = None
 
 
 def draw_shared(config: Config, num_features: int, feature_names: tuple[str, ...] = ()) -> Shared:
@@ -150,6 +153,9 @@ def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> Non
         for name, kept in (("routing/halves", task.halves), ("routing/rows", task.rows)):
             if kept is not None:
                 writer.put(name, kept)
+        if task.val is not None:
+            for name, kept in task.val.arrays():
+                writer.put(name, kept)
         for name, array in task.state.items():
             writer.put(f"state/{name}", array)
 
@@ -177,6 +183,7 @@ def read_task(path: Path, params: RidgeParams) -> TaskState:
             _optional(file, "routing/halves"),
             _optional(file, "routing/rows"),
             _exact_of(path, file),
+            read_val(file),
         )
 
 
@@ -220,6 +227,9 @@ def write_router(path: Path, router: Router, params: Mapping[str, object]) -> No
         writer.put("weight", router.weight.numpy())
         writer.put("mean", router.mean)
         writer.put("deviation", router.deviation)
+        if router.honest is not None:
+            for name, value in router.honest.arrays():
+                writer.put(name, value)
 
     artefact_writer.create(path, "bank_router", params, fill)
 
@@ -227,11 +237,17 @@ def write_router(path: Path, router: Router, params: Mapping[str, object]) -> No
 def read_router(path: Path, names: Sequence[tuple[str, ...]]) -> Router:
     """Read the solved router of tasks with the given class names."""
     with artefacts.Artefact(path, "bank_router") as file:
+        honest = read_honest(file)
+        penalty = None
+        if honest is not None:
+            penalty = honest.ridge
         return Router(
             torch.from_numpy(file.read("weight")),
             file.read("mean"),
             file.read("deviation"),
             owners(names),
+            penalty,
+            honest,
         )
 
 

@@ -21,6 +21,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "predict": (
         "taamctl predict --bank model --graph data/arrivals.h5 --out answers.csv",
         "taamctl predict --bank model --watch arrivals",
+        "taamctl predict --bank model --graph data/arrivals.h5 --sets 0.9 --json",
     ),
     "audit": ("taamctl audit --dataset debian --method taam",),
     "compare": (

@@ -32,6 +32,8 @@ WORDS = {
     "--router": "auto|ridge|prototype",
     "--unit": "node|component|graph",
     "--scratch": "FOLDER",
+    "--sets": "SHARE",
+    "--explain": "NODE",
     "--scope": "all_seen|up_to_task|task_only",
     "--rows": "N",
     "--format": "FORMAT",

@@ -16,7 +16,7 @@ from taamctl.core.errors import TaamctlError
 if TYPE_CHECKING:
     from taamctl.bank.answers import Answers
     from taamctl.bank.bank import Bank
-    from taamctl.bank.predictor import PredictOptions
+    from taamctl.bank.predict_options import PredictOptions
 
 
 @dataclass(frozen=True)

@@ -40,4 +40,9 @@ class BankParams:
         "sums as whole numbers and a record of its nodes, for taamctl bank update and forget",
         choices=SUMS,
     )
+    val_rows: int = param(
+        "validation nodes of a task whose features are kept, from which probabilities are "
+        "calibrated, sets made and unknown nodes told; 0 = none",
+        ge=0,
+    )
     router: RidgeParams = param("node profiles and their regression; as for methods.analytic")

@@ -33,6 +33,40 @@ EXACT: dict[str, Entry] = {
     ),
     "known/links": _exact("int64", ("V",), "edges at a training node among those of the task"),
 }
+
+
+def _kept(dtype: str, dims: tuple[str, ...], doc: str, since: int) -> Entry:
+    return Entry(dtype, dims, f"{doc}; with bank.val_rows", optional=True, since=since)
+
+
+KEPT_VAL: dict[str, Entry] = {
+    "val/x": _kept("float32", ("V", "F"), "features of some validation nodes, normalised", 3),
+    "val/class": _kept("int64", ("V",), "their classes, from 0", 3),
+    "val/edges": _kept("int64", ("end", "E"), "receiver and sender of every edge among them", 3),
+}
+HONEST: dict[str, Entry] = {
+    "honest/fitted": _kept(
+        "float64", ("number",), "temperature, how many validation nodes it is from, penalty", 2
+    ),
+    "honest/missing": _kept(
+        "float64", ("quantile",), "1 - p(right class) of validation nodes: quantiles 0 to 1", 2
+    ),
+    "honest/pull": _kept(
+        "float64", ("C", "C"), "(I - B)^-1, B the regression's outputs of the class means", 2
+    ),
+    "honest/rarity": _kept(
+        "float64", ("P",), "one over the mean square of every number of a profile", 2
+    ),
+    "honest/signs": _kept(
+        "float64", ("number", "sign"), "centre, scale and weight of the signs of the unknown", 2
+    ),
+    "honest/usual": _kept(
+        "float64", ("quantile",), "how unlike known ones validation nodes look: quantiles", 2
+    ),
+    "honest/stand_ins": _kept(
+        "float64", ("quantile",), "the same, each exchanged for another of its class", 2
+    ),
+}
 BANK_KINDS: dict[str, Kind] = {
     "bank_shared": Kind(
         3,
@@ -68,7 +102,7 @@ BANK_KINDS: dict[str, Kind] = {
         open_entries=True,
     ),
     "bank_router": Kind(
-        1,
+        2,
         "the router of all tasks of a bank, solved from their sums, `router-<generation>.h5`",
         {
             "weight": Entry(
@@ -80,10 +114,11 @@ BANK_KINDS: dict[str, Kind] = {
                 "float64", ("C",), "mean of a class's own output over its training nodes"
             ),
             "deviation": Entry("float64", ("C",), "standard deviation of the same"),
+            **HONEST,
         },
     ),
     "bank_task": Kind(
-        2,
+        3,
         "one task of a bank, `tasks/<number>-<digest>.h5`",
         {
             "classes/name": Entry("str", ("C",), "class names, in the order of the task's outputs"),
@@ -109,6 +144,7 @@ BANK_KINDS: dict[str, Kind] = {
                 "float32", ("P", "C"), "mean profile per class, with bank.sums: task", optional=True
             ),
             **EXACT,
+            **KEPT_VAL,
             "unknown/quantiles": Entry(
                 "float64",
                 ("quantile",),

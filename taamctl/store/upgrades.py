@@ -42,7 +42,11 @@ STEPS: dict[str, Mapping[int, Callable[[Attributes], Attributes]]] = {
         1: unchanged,  # 2 may hold the sizes of the features
         2: unchanged,  # 3 may hold the key of the hashes of node names
     },
-    "bank_task": {1: unchanged},  # 2 may hold exact sums and the record of the nodes
+    "bank_router": {1: unchanged},  # 2 may hold what the bank knows of its answers
+    "bank_task": {
+        1: unchanged,  # 2 may hold exact sums and the record of the nodes
+        2: unchanged,  # 3 may hold validation nodes
+    },
     "infer": {
         1: unchanged,  # 2 added what explains printed AF values
         2: unchanged,  # 3 added how sure the decisions are

@@ -53,6 +53,29 @@ def shop(support: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_answers_say_how_sure_they_are_and_why(support: ModuleType, shop: Path) -> None:
+    ask = ("predict", "--bank", "model", "--graph", "spring.h5")
+    listed = json.loads(support.taamctl(shop, *ask, "--sets", "0.9", "--json").out)
+    assert all(row["class"] in row["set"] for row in listed)
+    scored = support.taamctl(shop, *ask, "--sets", "0.9", "--score")
+    assert scored.code == 0, scored.err
+    assert "ECE" in scored.out
+    assert "of the sets hold the right class" in scored.out
+    found = json.loads(support.taamctl(shop, *ask, "--sets", "0.9", "--score", "--json").out)
+    assert 0 <= found["reliability"]["ece"] <= 1
+    why = support.taamctl(shop, *ask, "--explain", "3")
+    assert why.out.splitlines()[0].split()[0] == "class"
+    assert "carries the answer" in why.out
+    plain = json.loads(support.taamctl(shop, *ask, "--explain", "3", "--json").out)
+    assert plain["node"] == "3"
+    assert {each["hop"] for each in plain["hops"]} == {0, 2}
+    none = support.taamctl(shop, *ask, "--explain", "800")
+    assert (none.code, none.out) == (2, "")
+    assert "no such node among the 80" in none.err
+    both = support.taamctl(shop, *ask, "--explain", "3", "--score")
+    assert "both say what to print" in both.err
+
+
 def test_a_bank_learns_lists_verifies_and_answers(support: ModuleType, shop: Path) -> None:
     made = support.taamctl(
         shop, "bank", "add-task", "model", "--graph", "autumn.h5", "--task-per", "1", "--quiet"

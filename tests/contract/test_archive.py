@@ -174,9 +174,10 @@ def test_a_bank_is_upgraded_without_another_answer(entry: Entry) -> None:
     files = {path: path.read_bytes() for path in entry.bank.rglob("*.h5")}
     now, changes = bank_upgrade.upgrade(entry.bank)
     of_sums = "parameter bank.sums recorded: task"
-    later = [of_sums, "parameter infer.router recorded: prototype"]
+    kept = "parameter bank.val_rows recorded: 0"
+    later = [of_sums, kept, "parameter infer.router recorded: prototype"]
     expected = dict.fromkeys(("bank-2", "graph-3", "evaluation-2"), (3, later))
-    expected |= dict.fromkeys(("infer-3", "evaluation-3"), (3, [of_sums]))
+    expected |= dict.fromkeys(("infer-3", "evaluation-3"), (3, [of_sums, kept]))
     usual = (3, ["manifest: format 1 to 2", *later])
     assert (now.generation, changes) == expected.get(entry.name, usual)
     assert {path: path.read_bytes() for path in entry.bank.rglob("*.h5")} == files

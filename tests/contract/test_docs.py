@@ -91,6 +91,7 @@ QUESTIONS = [
     ("What happens to a new class?", "new classes", "growing-model"),
     ("How do I teach a model a new class?", "add-task", "growing-model"),
     ("What of a node that belongs to no class?", "unknown node class", "growing-model"),
+    ("How sure is an answer?", "how sure answer", "honest-answers"),
     ("Where do the features lie, and how do I read them?", "features pandas", "features-in-pandas"),
     ("How do I get the test predictions as a table?", "predictions table", "predictions-table"),
     ("How good is each class?", "recall of every class", "predictions-table"),

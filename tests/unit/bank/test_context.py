@@ -17,7 +17,7 @@ from taamctl.bank.bank import load_bank
 from taamctl.bank.config import Config
 from taamctl.bank.context import joined
 from taamctl.bank.graph_source import Source
-from taamctl.bank.predictor import PredictOptions
+from taamctl.bank.predict_options import PredictOptions
 from taamctl.core.errors import TaamctlError
 from taamctl.core.outside import Outside
 from taamctl.core.types import CSR, Given, NodeGraph

@@ -18,7 +18,7 @@ from taamctl.bank import add, store
 from taamctl.bank.bank import load_bank
 from taamctl.bank.config import Config
 from taamctl.bank.graph_source import Source, from_file
-from taamctl.bank.predictor import PredictOptions
+from taamctl.bank.predict_options import PredictOptions
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.datasets import _imported

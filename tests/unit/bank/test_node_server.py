@@ -10,8 +10,12 @@ import pytest
 import scipy.sparse as sp
 
 from taamctl.bank import add, store
-from taamctl.bank.bank import Bank, load_bank
+from taamctl.bank.answers import Answers
+from taamctl.bank.bank import Bank, asked_once, load_bank
 from taamctl.bank.graph_source import Source
+from taamctl.bank.predict_options import PredictOptions
+from taamctl.bank.predictor import Predictor
+from taamctl.bank.single_nodes import SingleNodes
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, to_scipy
@@ -48,10 +52,19 @@ def degrees(graph: NodeGraph) -> np.ndarray:
     return np.asarray(rows.sum(1)).ravel() - rows.diagonal()
 
 
+def plainly(opened: Bank, graph: Source, decide: str = "router", unknown: float = 0.05) -> Answers:
+    """Return the answers of a whole graph by what a server asks too."""
+    options = PredictOptions(decide, "ridge", unknown=unknown)
+    return asked_once(Predictor(SingleNodes(opened), options), graph)
+
+
 def agree(opened: Bank, made: NodeGraph, *, directed: bool = False, sparse: bool = False, **how):
     """Hold nodes alone to the whole graph: with degrees, and with one step more."""
     rng = np.random.default_rng(0)
-    whole = opened.predict(Source(made, directed), **how)
+    whole = plainly(opened, Source(made, directed), **how)
+    official = opened.predict(Source(made, directed), **how)
+    assert np.array_equal(official.label, whole.label)
+    assert np.array_equal(official.confidence, whole.confidence)
     server = opened.node_server(directed=directed, **how)
     used = message_edges(made.adjacency, opened.config.split.symmetrize, directed)
     received = replace(made, adjacency=used)

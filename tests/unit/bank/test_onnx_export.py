@@ -13,9 +13,12 @@ import pytest
 import torch
 
 from taamctl.bank import add, onnx_export, store
-from taamctl.bank.bank import Bank, load_bank
+from taamctl.bank.bank import Bank, asked_once, load_bank
 from taamctl.bank.config import Config
 from taamctl.bank.graph_source import Source, normalised
+from taamctl.bank.predict_options import PredictOptions
+from taamctl.bank.predictor import Predictor
+from taamctl.bank.single_nodes import SingleNodes
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, to_scipy
@@ -74,7 +77,9 @@ def test_onnxruntime_gives_the_banks_answers(tmp_path, graph, config, method, se
     x = normalised(made.features, norm)
     hops = powers.hop_matrices(operator, x, range(3), "torch")
     for decide in ("router", "expert", "soft"):
-        whole = bank.predict(made, decide=decide)
+        options = PredictOptions(decide, "ridge", unknown=0.2)
+        whole = asked_once(Predictor(SingleNodes(bank), options), made)
+        assert np.array_equal(whole.confidence, bank.predict(made, decide=decide).confidence)
         paths = onnx_export.export(bank, tmp_path / decide, decide)
         models = [session(path) for path in paths]
         rows = {
@@ -104,7 +109,8 @@ def test_a_part_of_a_graph_is_enough_with_the_degrees_of_all_of_it(bank, graph, 
     pytest.importorskip("onnxruntime")
     opened = load_bank(bank)
     made = looped(graph(tuple("abcd"), seed=3, width=0.5), 3)
-    whole = opened.predict(made)
+    options = PredictOptions("expert", "ridge", unknown=0.05)
+    whole = asked_once(Predictor(SingleNodes(opened), options), made)
     model = session(onnx_export.export(opened, tmp_path, "expert")[0])
     dense = to_scipy(made.adjacency, np.float32).toarray()
     degree = dense.sum(1) - dense.diagonal()

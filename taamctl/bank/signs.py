@@ -1,0 +1,106 @@
+"""What tells that a node is of no known class: four numbers from sums, the regression's outputs
+and the node's profile, which are put together and averaged over its neighbourhood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from taamctl.core.types import CSR, Array
+from taamctl.graph.canonical import to_scipy
+
+SIGNS = ("gap", "distance", "doubt", "rarity")
+SHARP = 10.0  # the outputs times this are the posterior whose entropy is the doubt
+FAINT = 0.01  # of the mean square of a feature: what one that no node had counts as
+OWN = 0.2  # share of a node's own value in every step over the edges
+STEPS = 8
+
+
+@dataclass(frozen=True)
+class Signs:
+    """The regression of some tasks, as signs need it.
+
+    Attributes:
+        weight: [P, C] float32. mean, deviation: [C] of a class's own output over its training
+            nodes.
+        pull: [C, C], (I - B)^-1 with B the outputs of the class means.
+        rarity: [P], one over the mean square of every number of a profile.
+    """
+
+    weight: torch.Tensor
+    mean: Array
+    deviation: Array
+    pull: Array
+    rarity: Array
+
+    def of(self, profiles: torch.Tensor, scores: Array) -> Array:
+        """Return the signs, [N, 4] float64; larger is less alike.
+
+        gap: how far the largest output lies below the mean of its class, in deviations.
+        distance: squared Mahalanobis distance to the nearest class mean, less that to 0 under the
+        second moments of all. With the regression's penalty in both, what they have in common goes
+        away, and s K s - 2 max_c (s K - diag(B K) / 2)_c is left, s the outputs.
+        doubt: entropy of the posterior. rarity: how rare what the node has is among known nodes.
+        Source: the relative distance is Ren et al. (2021); its form from a regression's outputs,
+        and the others, are ours.
+
+        Args:
+            profiles: [N, P]. scores: [N, C] float64, the outputs for them.
+        """
+        best = scores.argmax(1)
+        top = scores.max(1)
+        gap = (self.mean[best] - top) / self.deviation[best]
+        # B K = K - I
+        near = scores @ self.pull - (self.pull.diagonal() - 1) / 2
+        distance = ((scores @ self.pull) * scores).sum(1) - 2 * near.max(1)
+        p = posterior(scores, SHARP)
+        doubt = -(p * np.log(np.maximum(p, 1e-30))).sum(1)
+        rare = (profiles**2 @ torch.from_numpy(self.rarity).to(profiles.dtype)).numpy()
+        return np.stack([gap, distance, doubt, rare], 1)
+
+
+def signs_of(
+    weight: torch.Tensor, cross: torch.Tensor, deviation: Array, squares: torch.Tensor
+) -> Signs:
+    """Return what signs need of a regression.
+
+    Args:
+        weight, cross: [P, C], the regression and the mean profile of every class.
+        deviation: [C]. squares: [P], the diagonal of the Gram matrix.
+    """
+    outputs = (cross.double().T @ weight.double()).numpy()
+    both = (outputs + outputs.T) / 2
+    # the penalty keeps eigenvalues of B below 1, but for rounding
+    pull = np.linalg.inv((1 + 1e-6) * np.eye(len(both)) - both)
+    floor = FAINT * float(squares.mean())
+    rarity = 1 / (squares.double() + max(floor, 1e-12)).numpy()
+    return Signs(weight, outputs.diagonal().copy(), deviation, pull, rarity)
+
+
+def posterior(scores: Array, temperature: float) -> Array:
+    """Return softmax(temperature x scores), [N, C] float64."""
+    raised = temperature * (scores - scores.max(1, keepdims=True))
+    p = np.exp(raised)
+    return np.asarray(p / p.sum(1, keepdims=True))
+
+
+def over_edges(values: Array, adjacency: CSR) -> Array:
+    """Return values averaged over the neighbourhood: eight times, 0.2 of a node's own value and
+    0.8 of the mean of what it receives; a node without an edge keeps its own.
+
+    Args:
+        values: [N] or [N, K] float64. adjacency: [N, N]; loops do not count.
+    """
+    import scipy.sparse as sp
+
+    edges = to_scipy(adjacency, np.float64)
+    edges = (edges - sp.diags(edges.diagonal())).tocsr()
+    counts = np.asarray(edges.sum(1)).ravel()
+    mean = sp.diags(1 / np.maximum(counts, 1)) @ edges + sp.diags((counts == 0).astype(float))
+    found = values
+    for _ in range(STEPS):
+        found = OWN * values + (1 - OWN) * (mean @ found)
+    return np.asarray(found)
