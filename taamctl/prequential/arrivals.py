@@ -72,6 +72,12 @@ def arrivals_of(graph: NodeGraph, labels: Array, options: StreamOptions) -> Arri
         TaamctlError: there are no times, fewer than two snapshots, or fewer than two classes.
     """
     snapshot = _from_first_label(cut(times_of(graph, options), options, graph.name), labels)
+    classes = len(np.unique(labels[(snapshot >= 0) & (labels >= 0)]))
+    if classes < 2:
+        raise TaamctlError(
+            f"{graph.name}: nodes of {classes} classes arrive; a replay needs two",
+            "give nodes of two classes a time and a label",
+        )
     if snapshot.max() < 1:
         raise TaamctlError(
             f"{graph.name}: all labels arrive in one snapshot, the last",
@@ -82,11 +88,6 @@ def arrivals_of(graph: NodeGraph, labels: Array, options: StreamOptions) -> Arri
     for node in np.flatnonzero(shown)[np.argsort(-snapshot[shown], kind="stable")]:
         first[labels[node]] = snapshot[node]  # the earliest comes last
     known = np.flatnonzero(first >= 0)
-    if len(known) < 2:
-        raise TaamctlError(
-            f"{graph.name}: {len(known)} classes arrive; a replay needs two",
-            "give nodes of two classes a time and a label",
-        )
     order = known[np.argsort(first[known], kind="stable")]
     number = np.full(len(first) + 1, -1, np.int64)  # the last is that of unlabelled nodes
     number[order] = np.arange(len(order))

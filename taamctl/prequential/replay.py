@@ -65,6 +65,13 @@ class Answers:
             np.zeros(arrivals.count),
         )
 
+    @staticmethod
+    def of(arrays: Mapping[str, Array], seconds: Array) -> Answers:
+        """Return what `arrays` returned, as answers again."""
+        names = ("ahead/label", "ahead/sure", "ahead/unknown", "held/label")
+        label, sure, unknown, held = (arrays[name] for name in names)
+        return Answers(label, sure, unknown, held, seconds)
+
     def arrays(self) -> dict[str, Array]:
         """Return the arrays, by their names in the artefact."""
         return {
@@ -123,8 +130,7 @@ class Replay:
             if found is not None:
                 arrays, state, seconds = found
                 model.load(state)
-                names = Answers.none(self.arrivals).arrays()
-                return Answers(*(arrays[name] for name in names), *(seconds,)), t + 1
+                return Answers.of(arrays, seconds), t + 1
         return Answers.none(self.arrivals), 0
 
     def _snapshot(self, t: int, model: Follower, answers: Answers) -> None:

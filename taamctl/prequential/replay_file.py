@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taamctl.core import registry
-from taamctl.core.data_set import data_set
+from taamctl.core.data_set import Meta, data_set
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.progress import Progress
 from taamctl.core.rows import of_whole
@@ -90,7 +90,7 @@ def prepare(context: Context, dataset: str, options: StreamOptions) -> Prepared:
     left_out = int((arrivals.snapshot < 0).sum())
     if left_out:
         context.tell(f"note: {left_out:,} nodes have no time and are left out, with their edges")
-    whole = whole_graph(context, raw, arrivals)
+    whole = whole_graph(context, raw, source.meta, arrivals)
     return Prepared(dataset, options, arrivals, whole, content_hash(raw))
 
 
@@ -101,11 +101,10 @@ def labels_of(context: Context, raw: NodeGraph, unlabelled_as: int | None) -> Ar
     return np.where(raw.labels < 0, unlabelled_as, raw.labels)
 
 
-def whole_graph(context: Context, raw: NodeGraph, arrivals: Arrivals) -> WholeGraph:
+def whole_graph(context: Context, raw: NodeGraph, meta: Meta, arrivals: Arrivals) -> WholeGraph:
     """Return the edges as a split uses them, and the features as precompute normalises them; sizes
     of features are those of the first snapshot.
     """
-    meta = data_set(raw.name).meta
     params = context.params.section(PrecomputeParams)
     check_backend(params.backend)
     rule = context.params.section(SplitParams).symmetrize
