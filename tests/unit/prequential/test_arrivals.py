@@ -114,34 +114,33 @@ def test_what_comes_before_the_first_label_is_there_at_once(
 
 
 @pytest.mark.parametrize(
-    ("time", "changes", "message"),
+    ("time", "every", "message"),
     [
-        (None, {}, "g does not say when its nodes arrived"),
-        (np.full(120, np.nan), {}, "g: no node has a time"),
-        (np.zeros(120), {}, "all 120 nodes arrive at one time, 0"),
-        (np.where(np.arange(120) == 3, np.inf, 0.0), {}, "g: node 3 arrives at the time inf"),
-        (np.arange(120.0), {"snapshots": None, "every": 500.0}, "g: one snapshot; times lie"),
-        (np.arange(120.0), {"snapshots": None, "every": 0.01}, None),
-        (100 * np.arange(2000.0), {"snapshots": None, "every": 1.0}, "2,000 snapshots; a replay"),
+        (None, None, "g does not say when its nodes arrived"),
+        (np.full(120, np.nan), None, "g: no node has a time"),
+        (np.zeros(120), None, "all 120 nodes arrive at one time, 0"),
+        (np.where(np.arange(120) == 3, np.inf, 0.0), None, "g: node 3 arrives at the time inf"),
+        (np.arange(120.0), 500.0, "g: one snapshot; times lie between 0 and 119"),
     ],
 )
 def test_what_cannot_be_cut_is_refused(
-    time: object,
-    changes: dict[str, object],
-    message: str | None,
+    time: np.ndarray | None,
+    every: float | None,
+    message: str,
     timed: Callable[..., NodeGraph],
     options: StreamOptions,
 ) -> None:
-    asked = replace(options, **changes)
-    if message is None:
-        assert cut(time, asked, "g").max() == 119
-        return
+    graph = replace(timed(), given=Given(time=time))
+    asked = replace(options, snapshots=[4, None][every is not None], every=every)
     with pytest.raises(TaamctlError, match=message):
-        if time is None or len(time) == 120:
-            graph = replace(timed(), given=Given(time=time))
-            arrivals_of(graph, graph.labels, asked)
-        else:
-            cut(time, asked, "g")
+        arrivals_of(graph, graph.labels, asked)
+
+
+def test_more_snapshots_than_a_replay_has_are_refused(options: StreamOptions) -> None:
+    asked = replace(options, snapshots=None, every=0.5)
+    assert cut(np.arange(1000.0), asked, "g").max() == 999
+    with pytest.raises(TaamctlError, match="g: 1,001 snapshots; a replay has at most 1,000"):
+        cut(np.arange(1001.0), asked, "g")
 
 
 @pytest.mark.parametrize(
