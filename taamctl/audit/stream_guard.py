@@ -21,9 +21,9 @@ from taamctl.learning.contract.method import State
 from taamctl.prequential import choose_follower, replay_file
 from taamctl.prequential.arrivals import Arrivals, arrivals_of
 from taamctl.prequential.known_graph import WholeGraph
-from taamctl.prequential.replay import Answers
 from taamctl.prequential.replay_file import Prepared
 from taamctl.prequential.stream_options import StreamOptions
+from taamctl.prequential.time_replay import Answers
 
 SNAPSHOTS = 4
 CHANGES = {

@@ -66,6 +66,15 @@ def command(
                     "detail": check.detail,
                 }
             )
+    _show(found, as_json=as_json)
+    failed = sum(check["verdict"] == "failed" for check in found)
+    if failed:
+        say(f"{failed} of {len(found)} checks failed")
+        raise typer.Exit(1)
+
+
+def _show(found: list[dict[str, str]], *, as_json: bool) -> None:
+    """Print the checks."""
     if as_json:
         print(json.dumps(found, indent=1))
     else:
@@ -73,7 +82,3 @@ def command(
             [Column(name, fold=True) for name in ("check", "subject", "result")],
             [(c["check"], c["subject"], f"{c['verdict']}: {c['detail']}") for c in found],
         )
-    failed = sum(check["verdict"] == "failed" for check in found)
-    if failed:
-        say(f"{failed} of {len(found)} checks failed")
-        raise typer.Exit(1)

@@ -27,8 +27,8 @@ from taamctl.params.train_params import TrainParams
 from taamctl.prequential.arrivals import Arrivals, arrivals_of
 from taamctl.prequential.choose_follower import Recipe, follower
 from taamctl.prequential.known_graph import WholeGraph
-from taamctl.prequential.replay import Answers, Kept, Replay
 from taamctl.prequential.stream_options import StreamOptions
+from taamctl.prequential.time_replay import Answers, Kept, Replay
 from taamctl.propagation.backends import check_backend
 from taamctl.runtime.artefact_key import key_of
 from taamctl.runtime.execute import execute

@@ -17,7 +17,7 @@ from taamctl.params import params_file, sections
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.prequential.follower import Labelled, News
 from taamctl.prequential.known_graph import KnownGraph, WholeGraph
-from taamctl.prequential.replay import Replay
+from taamctl.prequential.time_replay import Replay
 
 FAST = ("train.epochs=2", "train.threads=1", "train.device=cpu", "split.symmetrize=always")
 FAST += ("bank.router.width=16", "methods.analytic.width=16")

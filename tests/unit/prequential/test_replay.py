@@ -17,8 +17,8 @@ from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.prequential import choose_follower, replay_file
 from taamctl.prequential.by_sums import BySums
 from taamctl.prequential.follower import Labelled, News
-from taamctl.prequential.replay import Answers, Replay
 from taamctl.prequential.replay_file import Prepared
+from taamctl.prequential.time_replay import Answers, Replay
 
 METHODS = ("analytic", "linear_probe", "taam", "taam_l", "joint", "finetune")
 
