@@ -22,6 +22,7 @@ from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.graph.raw_values import default_class_names
 
 NODES, EDGES, FEATURES, CLASSES = 3_000, 9_000, 32, 8
+SIZES = {"": (NODES, EDGES, FEATURES, CLASSES)}  # there is one size
 DAYS = 100
 STATES = ("time",)
 

@@ -36,7 +36,14 @@ APART = {
     "report-page",
 }  # pages that tests of their own run
 # pages that need nothing of others, and whose verbs have quick tests elsewhere
-SLOW = ("growing-model", "link-new-nodes", "text-to-features", "update-bank", "forget-nodes")
+SLOW = (
+    "growing-model",
+    "link-new-nodes",
+    "text-to-features",
+    "update-bank",
+    "forget-nodes",
+    "graph-in-time",
+)
 
 
 @dataclass(frozen=True)
