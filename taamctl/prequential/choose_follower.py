@@ -100,6 +100,11 @@ def can_follow(method: str) -> bool:
     return facts.family in WAYS and facts.task_id != "given"
 
 
+def has_experts(method: str) -> bool:
+    """Tell whether a method has a model per task."""
+    return WAYS.get(method_class(method).facts.family) is _Stream.experts
+
+
 def require(method: str) -> None:
     """Refuse a method that cannot follow a stream.
 

@@ -19,13 +19,12 @@ from taamctl.features import column_sizes
 from taamctl.features.raw_features import normalise
 from taamctl.graph.canonical import content_hash
 from taamctl.learning.contract import device as devices
-from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params.bank_params import BankParams
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import TrainParams
 from taamctl.prequential.arrivals import Arrivals, arrivals_of
-from taamctl.prequential.choose_follower import Recipe, follower
+from taamctl.prequential.choose_follower import Recipe, follower, has_experts
 from taamctl.prequential.known_graph import WholeGraph
 from taamctl.prequential.stream_options import StreamOptions
 from taamctl.prequential.time_replay import Answers, Kept, Replay
@@ -127,7 +126,7 @@ def recipe_of(context: Context, method: str, seed: int, experts: str) -> Recipe:
         bank.router,
         bank.temperature,
         params.section(PrecomputeParams).hops,
-        experts == "retrain" and method_class(method).facts.task_id == "inferred",
+        experts == "retrain" and has_experts(method),
         seed,
         devices.kind(train.device),
     )

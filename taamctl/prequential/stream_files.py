@@ -19,6 +19,10 @@ from taamctl.store.atomic_files import atomic
 
 NAME = "stream.json"
 MADE_BY = "taamctl stream"
+EXPERTS = {
+    "retrain": "models of tasks are learned again when nodes of their classes arrive",
+    "stay": "models of tasks stay as they were first learned",
+}
 COLUMNS = (
     *("method", "seed", "snapshot", "nodes", "known_nodes", "accuracy", "accuracy_micro"),
     *("false_alarms", "unknown_nodes", "unknown_found", "held_nodes", "held_accuracy"),
@@ -56,7 +60,7 @@ def one_dataset(context: Context, prepared: Prepared, wanted: RunParams) -> Path
         "dataset": prepared.dataset,
         "protocol": PROTOCOL,
         "options": canonical(prepared.options),
-        "conditions": conditions(prepared),
+        "conditions": conditions(prepared, wanted.methods),
         "runs": runs,
     }
     atomic_files.write_json(folder / NAME, result)
@@ -72,7 +76,7 @@ def told_of(made: Outcome) -> dict[str, Plain]:
     return {"sha256": made.record["outputs"][made.path.name]["sha256"], **told}
 
 
-def conditions(prepared: Prepared) -> list[str]:
+def conditions(prepared: Prepared, methods: Sequence[str]) -> list[str]:
     """Return, in words, what the numbers are of."""
     options, arrivals = prepared.options, prepared.arrivals
     when = {
@@ -80,17 +84,16 @@ def conditions(prepared: Prepared) -> list[str]:
         "random": f"times drawn at random (seed {options.draw}): classes begin in a random order, "
         "one after the other",
     }[options.times]
-    experts = {
-        "retrain": "models of tasks are learned again when nodes of their classes arrive",
-        "stay": "models of tasks stay as they were first learned",
-    }[options.experts]
-    return [
+    found = [
         f"protocol {PROTOCOL}: a node is answered in the graph known so far, before its label is "
         "shown; classes not known by then do not count in the accuracy",
         f"{arrivals.count} snapshots, {when}",
         f"labels of {len(arrivals.held):,} nodes are never shown: held accuracy is of these",
-        f"accuracy is class-balanced; {experts}",
+        "accuracy is class-balanced",
     ]
+    if any(choose_follower.has_experts(method) for method in methods):
+        found.append(EXPERTS[options.experts])
+    return found
 
 
 def write(folder: Path, dataset: str, runs: Sequence[dict[str, Plain]]) -> None:

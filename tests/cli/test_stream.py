@@ -166,3 +166,18 @@ def test_random_times_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str
     call = ("stream", "--dataset", "synthetic", "--times", "random", "--draw", "3", "--seed", "1")
     here(tmp_path, *call, "--method", "finetune", *SMALL, "--quiet")
     assert "times drawn at random (seed 3)" in capsys.readouterr().out
+
+
+def test_nothing_held_and_nothing_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shares = ("--held", "0", "--unknown", "0", "--every", "33")
+    call = ("stream", "--dataset", "drifting", "--seed", "1", "--method", "finetune", *SMALL)
+    here(tmp_path, *call, *shares, "--json", "--quiet")
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert len(run["snapshots"]) == 4
+    assert run["held_accuracy"] is None
+    assert run["forgetting"] is None
+    assert (run["unknown_found"], run["false_alarms"]) == (0, 0)
+    here(tmp_path, *call, *shares, "--quiet")
+    assert "labels of 0 nodes are never shown" in capsys.readouterr().out
