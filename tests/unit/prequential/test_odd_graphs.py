@@ -1,4 +1,4 @@
-"""Small graphs with everything odd at once are replayed to the end, or refused in one line."""
+"""Small graphs with everything odd at once are replayed to the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from taamctl.audit.stream_guard import Nothing
-from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT
 from taamctl.core.types import Array, Given, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges
@@ -22,7 +21,7 @@ from taamctl.prequential.stream_options import StreamOptions
 
 def odd(rng: np.random.Generator) -> NodeGraph:
     """Draw a graph with loops, nodes without edges, features, labels or times, and rare classes."""
-    n = int(rng.integers(4, 60))
+    n = int(rng.integers(8, 60))
     classes = int(rng.integers(2, 8))
     labels = rng.integers(-1, classes, size=n)
     labels[rng.random(n) < rng.choice([0, 0.8])] = 0
@@ -32,6 +31,8 @@ def odd(rng: np.random.Generator) -> NodeGraph:
     adjacency, _ = adjacency_from_edges(*ends, n, "g")
     time: Array = np.floor(rng.random(n) * rng.integers(1, 40))
     time[rng.random(n) < 0.3 * rng.random()] = np.nan
+    labels[:4] = [0, 1, 0, 1]  # so that there is something to replay
+    time[:4] = [0, 1, 2, 3]
     return NodeGraph("g", adjacency, x, labels, tuple("abcdefgh"[:classes]), given=Given(time=time))
 
 
@@ -52,11 +53,7 @@ def test_an_odd_graph_is_lived_through(
         unknown=float(rng.choice([0, 0.5])),
         experts=str(rng.choice(["stay", "retrain"])),
     )
-    try:
-        ready = prepared(graph, asked)
-    except TaamctlError as error:
-        assert error.message.startswith("g: ")
-        return
+    ready = prepared(graph, asked)
     for method in ("analytic", "linear_probe", "taam", "joint", "finetune"):
         made, _ = replay_file.answered(context, ready, method, 1, Nothing(), SILENT)
         told = marks(Told(ready.arrivals, made.label, made.unknown, made.held), made.seconds)
