@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ from typer import Option
 
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
-from taamctl.cli.shared_options import Grid, JsonOnStdout, Profile, RawSettings, Writing
+from taamctl.cli.shared_options import Grid, Profile, RawSettings, Writing
 from taamctl.core.plain_values import Plain
 from taamctl.params.report_params import ReportParams
 
@@ -55,7 +56,9 @@ def command(
     ] = "retrain",
     profile: Profile = None,
     settings: RawSettings,
-    as_json: JsonOnStdout = False,
+    as_json: Annotated[
+        bool, Option("--json", help="Print a JSON array: an object per data set.")
+    ] = False,
     writing: Writing,
 ) -> None:
     """Replay a graph in time: predict what arrives, then learn it, snapshot by snapshot.
@@ -67,12 +70,14 @@ def command(
 
     options = StreamOptions(snapshots, every, times, draw, held, unknown, experts)
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
-    for path in stream_files.run(context, options):
-        if as_json:
-            print(path.read_text(encoding="utf-8"), end="")
-        else:
-            show(path, context.params.section(ReportParams).decimals)
-            context.tell(f"wrote {path} and, beside it, stream.csv and the figure")
+    paths = stream_files.run(context, options)
+    if as_json:
+        every = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        print(json.dumps(every, indent=1))
+        return
+    for path in paths:
+        show(path, context.params.section(ReportParams).decimals)
+        context.tell(f"wrote {path} and, beside it, stream.csv and the figure")
 
 
 def show(path: Path, decimals: int) -> None:
