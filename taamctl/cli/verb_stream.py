@@ -72,8 +72,8 @@ def command(
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
     paths = stream_files.run(context, options)
     if as_json:
-        every = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-        print(json.dumps(every, indent=1))
+        found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        print(json.dumps(found, indent=1))
         return
     for path in paths:
         show(path, context.params.section(ReportParams).decimals)
