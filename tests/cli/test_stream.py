@@ -17,6 +17,7 @@ import pytest
 
 from taamctl.cli.all_verbs import made_for
 from taamctl.core.errors import TaamctlError
+from taamctl.pipeline import remains
 from taamctl.store.artefacts import Artefact
 
 SMALL = (
@@ -124,6 +125,8 @@ def test_a_stopped_replay_goes_on_and_ends_with_the_same_bytes(
     assert done.code == 130
     kept = tmp_path / HERE / "finetune" / "seed-1" / "unfinished"
     assert [file.name for file in sorted(kept.iterdir())][-1] in ("task-001.h5", "task-002.h5")
+    (found,) = remains.unfinished(tmp_path / "outputs")
+    assert found.main == kept
     done = support.taamctl(tmp_path, *call)
     assert done.code == 0, done.err
     assert "taken from an interrupted replay" in done.err
