@@ -185,3 +185,16 @@ def test_nothing_held_and_nothing_unknown(
     assert (run["unknown_found"], run["false_alarms"]) == (0, 0)
     here(tmp_path, *call, *shares, "--quiet")
     assert "labels of 0 nodes are never shown" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_debian_is_replayed_in_a_random_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ("stream", "--dataset", "debian", "--times", "random", "--method", "analytic")
+    here(tmp_path, *call, "--seed", "1", "--json", "--quiet")
+    ((run,),) = (result["runs"] for result in json.loads(capsys.readouterr().out))
+    assert sum(len(s["new_classes"]) for s in run["snapshots"]) == 53
+    assert run["known_nodes"] > 45_000
+    assert run["accuracy"] > 0.65
+    assert run["forgetting"] < 0.02
