@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
-from taamctl.audit import bank_guard, checks
+from taamctl.audit import bank_guard, checks, stream_guard
 from taamctl.audit.checks import BASIS, Check, judged
 from taamctl.audit.isolated import TrainingRun
 from taamctl.audit.variants import Case, Run, Variant, changed
@@ -36,7 +36,12 @@ OTHER_CODE = "is not what {stage} gives now (other code, versions or machine"
 
 @subnormals.flushed()  # as the stages whose artefacts it looks at
 def audit(
-    context: Context, dataset: str, runs: Sequence[Run], *, banks: bool = False
+    context: Context,
+    dataset: str,
+    runs: Sequence[Run],
+    *,
+    banks: bool = False,
+    streams: bool = False,
 ) -> list[Check]:
     """Return every check of one data set and of the runs (method, seed) on it.
 
@@ -46,6 +51,7 @@ def audit(
 
     Args:
         banks: look at a bank of every run too, which is taught, updated and made to forget.
+        streams: look at a replay of every run too.
 
     Raises:
         TaamctlError: an artefact was made with other parameters or from other raw data, or a method
@@ -85,6 +91,8 @@ def audit(
         found += _Trial(case, runs).checks()
         if banks:
             found += chain.from_iterable(bank_guard.guard(case, run) for run in runs)
+        if streams:
+            found += chain.from_iterable(stream_guard.guard(case, run) for run in runs)
         return found
 
 

@@ -49,10 +49,10 @@ def perturb(raw: NodeGraph, split: SplitArrays, kind: str) -> Perturbed:
     other = np.ones(raw.num_nodes, bool)
     other[split.orig_id[split.in_train]] = False
     if kind == "features":
-        graph = dataclasses.replace(raw, features=_noise(raw.features, other, rng))
+        graph = dataclasses.replace(raw, features=noise(raw.features, other, rng))
         return Perturbed(graph, split.y, int(other.sum()))
     if kind == "edges":
-        adjacency, count = _rewired(raw.adjacency, other, rng)
+        adjacency, count = rewired(raw.adjacency, other, rng)
         return Perturbed(dataclasses.replace(raw, adjacency=adjacency), split.y, count)
     labels, y = raw.labels.copy(), split.y.copy()
     rows = np.flatnonzero(~split.in_train)
@@ -62,7 +62,7 @@ def perturb(raw: NodeGraph, split: SplitArrays, kind: str) -> Perturbed:
     return Perturbed(dataclasses.replace(raw, labels=labels), y, int((y != split.y).sum()))
 
 
-def _noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CSR:
+def noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CSR:
     """Return features with the rows `other` replaced; a sparse row keeps its number of entries,
     but has at least one.
     """
@@ -93,7 +93,7 @@ def _noise(x: Array | CSR, other: Array, rng: np.random.Generator) -> Array | CS
     return CSR(indptr, indices, data, x.shape)
 
 
-def _rewired(adjacency: CSR, other: Array, rng: np.random.Generator) -> tuple[CSR, int]:
+def rewired(adjacency: CSR, other: Array, rng: np.random.Generator) -> tuple[CSR, int]:
     """Return the edges with all that touch a node of `other` drawn anew: one end among them, the
     other end anywhere.
     """

@@ -24,7 +24,7 @@ ABOUT = (
 )
 VERBS = (
     *("run", "split", "precompute", "train", "infer", "eval", "lens", "report", "plan", "predict"),
-    *("audit", "compare", "reproduce", "params", "init", "inspect", "doctor"),
+    *("audit", "compare", "stream", "reproduce", "params", "init", "inspect", "doctor"),
     *("status", "keys", "verify", "clean", "docs", "explain"),
 )
 GROUPS = {  # verbs with verbs of their own

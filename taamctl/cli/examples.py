@@ -28,6 +28,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "taamctl compare --dataset debian --method taam --method analytic "
         "--order 1 --order 2 --split 1 --split 2 --split 3",
     ),
+    "stream": (
+        "taamctl stream --dataset drifting --method analytic --method finetune",
+        "taamctl stream --dataset debian --method analytic --times random",
+    ),
     "reproduce": ("taamctl reproduce main --dataset photo --seed 1 --seed 2 --seed 3",),
     "params": ("taamctl params > params.yaml",),
     "init": ("taamctl init shop --dataset shop --method analytic --seed 1",),

@@ -25,6 +25,9 @@ def command(
             "--bank", help="Look at a bank of each method too: taught, updated and made to forget."
         ),
     ] = False,
+    stream: Annotated[
+        bool, Option("--stream", help="Look at a replay of each method too, as `taamctl stream`.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Prove that training sees training nodes only, on your own data and methods.
@@ -40,6 +43,8 @@ def command(
 
     With --bank each method is put into a bank too, which is taught, updated and made to forget,
     four times. Its sums, models and router have to stay the same in every number.
+
+    With --stream each is replayed in time, four times: what comes later may change no answer.
     """
     from taamctl.audit.audit import audit
     from taamctl.pipeline.walk import runs
@@ -51,7 +56,7 @@ def command(
     found = []
     for dataset in context.params.section(RunParams).datasets:
         mine = [(method, seed) for name, method, seed in runs(context) if name == dataset]
-        for check in audit(context, dataset, mine, banks=bank):
+        for check in audit(context, dataset, mine, banks=bank, streams=stream):
             found.append(
                 {
                     "dataset": dataset,
@@ -61,6 +66,15 @@ def command(
                     "detail": check.detail,
                 }
             )
+    _show(found, as_json=as_json)
+    failed = sum(check["verdict"] == "failed" for check in found)
+    if failed:
+        say(f"{failed} of {len(found)} checks failed")
+        raise typer.Exit(1)
+
+
+def _show(found: list[dict[str, str]], *, as_json: bool) -> None:
+    """Print the checks."""
     if as_json:
         print(json.dumps(found, indent=1))
     else:
@@ -68,7 +82,3 @@ def command(
             [Column(name, fold=True) for name in ("check", "subject", "result")],
             [(c["check"], c["subject"], f"{c['verdict']}: {c['detail']}") for c in found],
         )
-    failed = sum(check["verdict"] == "failed" for check in found)
-    if failed:
-        say(f"{failed} of {len(found)} checks failed")
-        raise typer.Exit(1)

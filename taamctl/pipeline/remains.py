@@ -21,7 +21,7 @@ from taamctl.runtime import input_gate, provenance
 from taamctl.runtime.artefact_key import altered
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
-from taamctl.runtime.stage_table import TABLE
+from taamctl.runtime.stage_table import ROWS, TABLE
 from taamctl.store import processes
 
 Kind = Literal["stale", "foreign", "unknown", "left behind", "unfinished"]
@@ -75,7 +75,7 @@ class Place:
 
 def places(root: Path) -> Iterator[Place]:
     """Yield every artefact with a record below an outputs folder, by the stage table."""
-    for stage in TABLE.values():
+    for stage in ROWS.values():
         if not stage.files:
             continue
         middle = "*/*/seed-*/" if stage.each == "run" else "*/"
@@ -92,6 +92,8 @@ def held(root: Path) -> list[tuple[str, list[str], list[int]]]:
     """
     found: dict[str, tuple[set[str], set[int]]] = {}
     for place in places(root):
+        if place.stage not in TABLE:
+            continue
         dataset, method = place.names
         methods, seeds = found.setdefault(dataset, (set(), set()))
         seed = place.main.parent.name.removeprefix("seed-")
@@ -180,7 +182,9 @@ def left_behind(root: Path) -> Iterator[Remain]:
 
 
 def unfinished(root: Path) -> Iterator[Remain]:
-    """Yield the finished tasks of trainings that did not end."""
+    """Yield the finished tasks of trainings, and the last snapshots of replays, that did not
+    end.
+    """
     for folder in sorted((root / CHECKPOINTS).glob("*/*/seed-*")):
         seed = folder.name.removeprefix("seed-")
         files = tuple(each for each in _files(folder) if each[0].suffix == ".h5")
@@ -191,6 +195,11 @@ def unfinished(root: Path) -> Iterator[Remain]:
             # Who trains here holds the lock of the artefact, who does so on a cluster the other.
             locks = (Layout(root).file("train", *run), Layout(root).tasks(*run))
             yield Remain("unfinished", folder, files, why, locks)
+    for folder in sorted((root / "stream").glob("*/*/seed-*/unfinished")):
+        if files := tuple(each for each in _files(folder) if each[0].suffix == ".h5"):
+            why = "the last snapshot of a replay: the same command goes on from here"
+            lock = folder.with_name(ROWS["stream"].files[0])
+            yield Remain("unfinished", folder, files, why, (lock,))
 
 
 def _artefact(kind: Kind, place: Place, why: str) -> Remain:

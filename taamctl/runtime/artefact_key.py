@@ -12,7 +12,7 @@ from taamctl.core import subnormals
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.runtime import provenance, reached_code, source_text
 from taamctl.runtime.job import Context, Job
-from taamctl.runtime.stage_table import TABLE
+from taamctl.runtime.stage_table import ROWS
 from taamctl.store import atomic_files
 
 Key = dict[str, Plain]
@@ -69,7 +69,7 @@ def _code(job: Job, record: Record) -> tuple[Plain, Iterable[str]]:
 
 def code_of(job: Job) -> reached_code.Reached:
     """Return the code that the bytes of a job depend on."""
-    return reached_code.reached((TABLE[job.stage].module,), job.plugins)
+    return reached_code.reached((ROWS[job.stage].module,), job.plugins)
 
 
 def is_same_code(job: Job, code: reached_code.Reached) -> bool:

@@ -13,7 +13,7 @@ from taamctl.core.plain_values import Plain
 from taamctl.core.progress import SILENT, Progress
 from taamctl.params.sections import Params
 from taamctl.runtime.layout import Layout
-from taamctl.runtime.stage_table import TABLE
+from taamctl.runtime.stage_table import ROWS
 from taamctl.store import atomic_files
 
 
@@ -83,7 +83,7 @@ class Job:
     @property
     def plugins(self) -> tuple[tuple[str, str], ...]:
         """Return (package, name) of the plug-in, where there is one."""
-        kind = TABLE[self.stage].plugin
+        kind = ROWS[self.stage].plugin
         return ((f"taamctl.{kind}", self.plugin),) if kind else ()
 
 

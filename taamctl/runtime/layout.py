@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taamctl.core.paths import CHECKPOINTS
-from taamctl.runtime.stage_table import TABLE
+from taamctl.runtime.stage_table import ROWS
 
 OUTPUTS = Path("outputs")  # where artefacts lie by default
 
@@ -36,14 +36,14 @@ class Layout:
         if self.base is not None and stage in self.borrowed:
             return self.base.folder(stage, dataset, method, seed)
         found = self.root / stage / dataset
-        if TABLE[stage].each == "run":
+        if ROWS[stage].each == "run":
             found = found / method / f"seed-{seed}"
         return found
 
     def files(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> tuple[Path, ...]:
         """Return the artefacts of a stage, the one that carries lock and sidecar first."""
         folder = self.folder(stage, dataset, method, seed)
-        return tuple(folder / name for name in TABLE[stage].files)
+        return tuple(folder / name for name in ROWS[stage].files)
 
     def file(self, stage: str, dataset: str, method: str = "", seed: int = -1) -> Path:
         """Return a stage's main artefact."""
@@ -66,7 +66,7 @@ class Layout:
         if self.base is not None and stage in self.borrowed:
             return self.base.command(stage, dataset, method, seed)
         tail = ""
-        if TABLE[stage].each == "run":
+        if ROWS[stage].each == "run":
             tail = f" --method {method} --seed {seed}"
         where = "" if self.root == OUTPUTS else f" --outputs {self.root}"
         return self.made_by or f"taamctl {stage} --dataset {dataset}{tail}{where}"
@@ -77,7 +77,7 @@ class Layout:
         """Return the artefacts that a stage reads, each with the command that makes it."""
         which = (dataset, method, seed)
         return tuple(
-            (self.file(name, *which), self.command(name, *which)) for name in TABLE[stage].reads
+            (self.file(name, *which), self.command(name, *which)) for name in ROWS[stage].reads
         )
 
     def name(self, path: Path) -> str:

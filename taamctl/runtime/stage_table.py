@@ -103,6 +103,19 @@ _TABLE = (
     ),
 )
 TABLE = {stage.name: stage for stage in _TABLE}
+# What is kept and reused as stages are, and is none: no other row reads it, DVC does not run it.
+ALONE = (
+    Stage(
+        name="stream",
+        each="run",
+        files=("stream.h5",),
+        reads=(),
+        sections=("precompute", "train", "bank", "methods.{method}"),
+        plugin="methods",
+        module="taamctl.prequential.replay_file",
+    ),
+)
+ROWS = {**TABLE, **{row.name: row for row in ALONE}}
 # Those that every run goes through, in order.
 STAGES = tuple(name for name, stage in TABLE.items() if not stage.own_only)
 PER_RUN = tuple(name for name in STAGES if TABLE[name].each == "run")

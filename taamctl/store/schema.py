@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from taamctl.store.bank_kinds import BANK_KINDS
 from taamctl.store.schema_entries import Entry, Kind
+from taamctl.store.stream_kind import STREAM_KIND
 
 GROUP = "tasks/{task}/{part}/"
 
@@ -248,6 +249,7 @@ KINDS: dict[str, Kind] = {
             ),
         },
     ),
+    "stream": STREAM_KIND,
     **BANK_KINDS,
 }
 

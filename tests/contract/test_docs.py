@@ -101,6 +101,7 @@ QUESTIONS = [
     ("Is one method better than another?", "better another method", "compare-methods"),
     ("New nodes link to old ones. What now?", "new nodes link old", "link-new-nodes"),
     ("More nodes of a class that it knows?", "more nodes known classes", "update-bank"),
+    ("How good would the answers have been?", "replay in time", "graph-in-time"),
     ("Somebody wants to be forgotten.", "forget nodes", "forget-nodes"),
     ("How do I clean old outputs?", "remove old outputs", "clean"),
     ("How do I cite it?", "how to cite", "cite"),

@@ -38,7 +38,7 @@ APART = {
 # pages that need nothing of others, and whose verbs have quick tests elsewhere
 SLOW = (
     *("growing-model", "link-new-nodes", "text-to-features", "update-bank", "forget-nodes"),
-    *("serve", "honest-answers"),
+    *("serve", "honest-answers", "graph-in-time"),
 )
 
 

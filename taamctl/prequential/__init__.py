@@ -1,0 +1,1 @@
+"""A graph replayed in time: predict what arrives, then learn it."""

@@ -1,0 +1,200 @@
+"""`taamctl stream`: what it prints and writes, that it goes on where it was stopped, and what it
+refuses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import signal
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from taamctl.cli.all_verbs import made_for
+from taamctl.core.errors import TaamctlError
+from taamctl.pipeline import remains
+from taamctl.store.artefacts import Artefact
+
+SMALL = (
+    "--set",
+    "train.epochs=2",
+    "--set",
+    "train.threads=1",
+    "--set",
+    "methods.analytic.width=40",
+)
+CALL = ("stream", "--dataset", "drifting", "--seed", "1", "--snapshots", "4", *SMALL)
+BOTH = ("--method", "analytic", "--method", "finetune")
+HERE = Path("outputs/stream/drifting")
+
+
+def here(folder: Path, *arguments: str) -> None:
+    """Call taamctl in this process and in a folder."""
+    with contextlib.chdir(folder):
+        assert not made_for(arguments)(list(arguments), standalone_mode=False)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("stream")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        here(folder, *CALL, *BOTH, "--json", "--quiet")
+    (result,) = json.loads(out.getvalue())
+    return folder, result
+
+
+def test_json_is_the_file_and_says_its_protocol(made: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = made
+    assert result == json.loads((folder / HERE / "stream.json").read_text(encoding="utf-8"))
+    assert result["protocol"] == "prequential"
+    assert "times as the graph states them" in " ".join(result["conditions"])
+    assert [run["method"] for run in result["runs"]] == ["analytic", "finetune"]
+    for run in result["runs"]:
+        snapshots = run["snapshots"]
+        assert [s["snapshot"] for s in snapshots] == [1, 2, 3, 4]
+        assert sum(s["nodes"] for s in snapshots) == 3000
+        assert snapshots[0]["accuracy"] is None
+        assert sum(s["known_nodes"] for s in snapshots) == run["known_nodes"]
+        assert sum(a["nodes"] for a in run["ages"]) == run["known_nodes"]
+        assert run["known_nodes"] + run["unknown_nodes"] + snapshots[0]["nodes"] == 3000
+        assert {c["class"] for c in run["classes"]} == {
+            n for s in snapshots for n in s["new_classes"]
+        }
+    assert result["runs"][0]["accuracy"] > 0.8
+
+
+def test_accuracies_follow_from_the_answers(made: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = made
+    path = folder / HERE / "analytic" / "seed-1" / "stream.h5"
+    with Artefact(path, "stream") as file:
+        snapshot, y, label = (file.read(n) for n in ("nodes/snapshot", "nodes/y", "ahead/label"))
+        first, shown, held = (file.read(n) for n in ("classes/first", "nodes/shown", "held/label"))
+    run = result["runs"][0]
+    for t in range(1, 4):
+        rights: dict[int, list[bool]] = {}
+        for node in range(3000):
+            if snapshot[node] == t and first[y[node]] < t:
+                rights.setdefault(int(y[node]), []).append(label[node] == y[node])
+        recalls = [sum(own) / len(own) for own in rights.values()]
+        assert run["snapshots"][t]["accuracy"] == pytest.approx(sum(recalls) / len(recalls))
+    hidden = [node for node in range(3000) if not shown[node]]
+    last = [held[3][i] == y[node] for i, node in enumerate(hidden)]
+    assert run["held_accuracy_micro"] == pytest.approx(sum(last) / len(last))
+
+
+def test_tables_and_figure_lie_beside(made: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = made
+    with (folder / HERE / "stream.csv").open(encoding="utf-8") as handle:
+        rows = list(csv.DictReader(handle))
+    assert [(row["method"], row["snapshot"]) for row in rows] == [
+        (method, str(t)) for method in ("analytic", "finetune") for t in (1, 2, 3, 4)
+    ]
+    assert rows[0]["accuracy"] == ""
+    assert float(rows[3]["held_accuracy"]) == result["runs"][0]["held_accuracy"]
+    assert (folder / HERE / "stream-drifting.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / HERE / "stream-drifting.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_a_second_call_reuses_and_prints_the_same(
+    made: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, result = made
+    here(folder, *CALL, *BOTH)
+    done = capsys.readouterr()
+    assert done.err.count(": reused ") == 2
+    head, first, second, *rest = done.out.splitlines()
+    assert head.split()[:2] == ["method,", "seed"]
+    assert f"{100 * result['runs'][0]['accuracy']:.1f}" in first
+    assert second.startswith("finetune 1")
+    assert "protocol prequential" in rest[0]
+    assert json.loads((folder / HERE / "stream.json").read_text(encoding="utf-8")) == result
+
+
+def test_a_stopped_replay_goes_on_and_ends_with_the_same_bytes(
+    support: ModuleType, made: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    at_third = support.signalled(tmp_path, "task-002.h5", signal.SIGINT)
+    call = (*CALL, "--method", "finetune")
+    done = support.taamctl(tmp_path, *call, env=at_third)
+    assert done.code == 130
+    kept = tmp_path / HERE / "finetune" / "seed-1" / "unfinished"
+    assert [file.name for file in sorted(kept.iterdir())][-1] in ("task-001.h5", "task-002.h5")
+    (found,) = remains.unfinished(tmp_path / "outputs")
+    assert found.main == kept
+    done = support.taamctl(tmp_path, *call)
+    assert done.code == 0, done.err
+    assert "taken from an interrupted replay" in done.err
+    assert not kept.exists()
+    whole = made[0] / HERE / "finetune" / "seed-1" / "stream.h5"
+    again = tmp_path / HERE / "finetune" / "seed-1" / "stream.h5"
+    assert whole.read_bytes() == again.read_bytes()
+
+
+def test_inspect_and_verify_know_the_file(made: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = made
+    here(folder, "inspect", str(HERE / "analytic" / "seed-1" / "stream.h5"), "--check")
+    here(folder, "verify")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (("--dataset", "synthetic"), "synthetic does not say when", "--times random"),
+        (("--dataset", "drifting", "--snapshots", "1"), "--snapshots 1", "one snapshot"),
+        (("--dataset", "drifting", "--method", "ewc"), "ewc does not say how", "analytic"),
+        (("--dataset", "drifting", "--every", "1000"), "drifting: one snapshot", "--every"),
+        (
+            ("--dataset", "drifting", "--set", "methods.analytic.rank=4"),
+            "analytic keeps a Gram matrix of rank 4",
+            "methods.analytic.rank=null",
+        ),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused_before_anything_is_made(
+    tmp_path: Path, arguments: tuple[str, ...], message: str, hint: str
+) -> None:
+    call = ("stream", "--seed", "1", "--method", "finetune", "--method", "analytic", "--quiet")
+    with pytest.raises(TaamctlError, match=message) as caught:
+        here(tmp_path, *call, *arguments)
+    assert hint in caught.value.hint
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_random_times_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ("stream", "--dataset", "synthetic", "--times", "random", "--draw", "3", "--seed", "1")
+    here(tmp_path, *call, "--method", "finetune", *SMALL, "--quiet")
+    assert "times drawn at random (seed 3)" in capsys.readouterr().out
+
+
+def test_nothing_held_and_nothing_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shares = ("--held", "0", "--unknown", "0", "--every", "33")
+    call = ("stream", "--dataset", "drifting", "--seed", "1", "--method", "finetune", *SMALL)
+    here(tmp_path, *call, *shares, "--json", "--quiet")
+    ((run,),) = (result["runs"] for result in json.loads(capsys.readouterr().out))
+    assert len(run["snapshots"]) == 4
+    assert run["held_accuracy"] is None
+    assert run["forgetting"] is None
+    assert (run["unknown_found"], run["false_alarms"]) == (0, 0)
+    here(tmp_path, *call, *shares, "--quiet")
+    assert "labels of 0 nodes are never shown" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_debian_is_replayed_in_a_random_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ("stream", "--dataset", "debian", "--times", "random", "--method", "analytic")
+    here(tmp_path, *call, "--seed", "1", "--json", "--quiet")
+    ((run,),) = (result["runs"] for result in json.loads(capsys.readouterr().out))
+    assert sum(len(s["new_classes"]) for s in run["snapshots"]) == 53
+    assert run["known_nodes"] > 45_000
+    assert run["accuracy"] > 0.65
+    assert run["forgetting"] < 0.02
