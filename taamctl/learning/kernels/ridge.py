@@ -68,11 +68,13 @@ class Sums:
         gram: [P, P] float64, sum of w_v phi_v phi_v^T, w_v = 1 / N_c, mean over views.
         cross: [P, C] float64, sum of w_v phi_v per class.
         nodes: how many training nodes.
+        factors: B [P, K] float32 with G = B B^T, where that is what is stored.
     """
 
     gram: torch.Tensor
     cross: torch.Tensor
     nodes: int
+    factors: torch.Tensor | None = None
 
     def joined(self, other: Sums) -> Sums:
         """Return the sums of both, the other's classes after these."""

@@ -111,6 +111,26 @@ def of_task(sums: ridge.Sums, rank: int | None) -> Kept:
     return replace(kept, factors=factors, rest=rest.clamp(min=0).float())
 
 
+def stored(sums: ridge.Sums, views: int) -> ridge.Sums:
+    """Return sums as they are after a trip to the disk, where they are float32: the Gram matrix as
+    B B^T where the nodes are so few that B is smaller than half the matrix.
+
+    Args:
+        views: how many rows every node has in the sums.
+    """
+    cross = sums.cross.float().double()
+    width, most = len(cross), sums.nodes * views
+    if 2 * most >= width:
+        return ridge.Sums(sums.gram.float().double(), cross, sums.nodes)
+    return from_factors(leading(sums.gram, most).float(), cross, sums.nodes)
+
+
+def from_factors(factors: torch.Tensor, cross: torch.Tensor, nodes: int) -> ridge.Sums:
+    """Return the sums of which B [P, K] float32 is kept."""
+    wide = factors.double()
+    return ridge.Sums(wide @ wide.T, cross, nodes, factors)
+
+
 def leading(matrix: torch.Tensor, rank: int) -> torch.Tensor:
     """Return B [P, K], K <= rank, with B B^T ~ a positive semidefinite matrix [P, P] float64, never
     above it: A V (V^T A V)^-1 V^T A, V a basis of A^STEPS times a random matrix.

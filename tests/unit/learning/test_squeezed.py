@@ -134,3 +134,19 @@ def test_what_is_kept_comes_back_from_its_arrays() -> None:
     assert again.nodes == kept.nodes
     assert torch.equal(again.sums().gram, kept.sums().gram)
     assert replace(again, nodes=1).nodes == 1
+
+
+@pytest.mark.parametrize("nodes", [1, 3, 20])
+def test_stored_sums_take_no_more_than_their_nodes_need_and_lose_rounding_only(nodes: int) -> None:
+    params = replace(PARAMS, width=60)
+    lift = ridge.Lift.draw(F, params, 0)
+    rng = torch.Generator().manual_seed(nodes)
+    hops = {j: torch.randn(nodes, F, generator=rng) for j in (0, 2)}
+    sums = ridge.collect(hops, torch.arange(nodes) % 2, 2, lift, params)
+    kept = squeezed.stored(sums, 3)
+    assert (kept.gram - sums.gram).abs().max() < 1e-5 * sums.gram.diagonal().max()
+    assert (kept.factors is None) == (2 * 3 * nodes >= 60)
+    if kept.factors is not None:
+        assert kept.factors.shape[1] <= 3 * nodes
+        again = squeezed.from_factors(kept.factors, kept.cross, nodes)
+        assert torch.equal(again.gram, kept.gram)
