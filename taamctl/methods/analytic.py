@@ -31,10 +31,14 @@ class Params(RidgeParams):
         ge=0,
     )
     ridge_factor: float = param(
-        "the ridge is this times that of generalised cross-validation, where ridge is null", gt=0
+        "where the covariance is not kept whole and ridge is null: the ridge is this times that of "
+        "generalised cross-validation",
+        gt=0,
     )
     random_weight: float = param(
-        "length of the random ReLU features of a profile, beside features of length 1", gt=0
+        "where the covariance is not kept whole: length of the random ReLU features of a profile, "
+        "beside features of length 1; else both have length 1",
+        gt=0,
     )
 
 
@@ -63,12 +67,13 @@ class Method(Base):
 
     def setup(self) -> None:
         """Draw the random matrix of the profiles, and begin with empty sums."""
-        drawn = ridge.Lift.draw(self.info.num_features, self.params, self.seed)
-        self._lift = replace(drawn, weight=self.params.random_weight)
+        self._lift = ridge.Lift.draw(self.info.num_features, self.params, self.seed)
         width = self.params.profile_width(self.info.num_features)
-        self._rank = self.params.rank
+        self._rank, self._factor = self.params.rank, self.params.ridge_factor
         if squeezed.is_whole(width, self._rank, self.info.num_tasks):
-            self._rank = None
+            self._rank, self._factor = None, 1.0
+        else:  # random features have no leading directions: what is kept blurs them most
+            self._lift = replace(self._lift, weight=self.params.random_weight)
         self._kept = squeezed.Kept.empty(width, self._rank is None)
         self._weight = torch.zeros(width, 0)
 
@@ -82,7 +87,7 @@ class Method(Base):
         classes = data.task.high - data.task.low
         mine = ridge.collect(hops, y - data.task.low, classes, self._lift, self.params)
         self._kept = self._kept.joined(squeezed.of_task(mine, self._rank))
-        self._weight, _ = ridge.solve(self._kept.sums(), self.params, self.params.ridge_factor)
+        self._weight, _ = ridge.solve(self._kept.sums(), self.params, self._factor)
         progress.advance(self.steps(data.task.index))
         predicted = self._scores(hops).argmax(1)
         return np.array([(predicted != y).float().mean().cpu()], np.float32)

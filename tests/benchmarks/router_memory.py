@@ -67,11 +67,18 @@ class Measured:
     def lift(self, params: analytic.Params) -> ridge.Lift:
         """Return what makes profiles."""
         drawn = ridge.Lift.draw(self.info.num_features, params, self.seed)
+        if self.whole(params):
+            return drawn
         return replace(drawn, weight=params.random_weight)
+
+    def whole(self, params: analytic.Params) -> bool:
+        """Tell whether the whole Gram matrix is kept."""
+        width = params.profile_width(self.info.num_features)
+        return squeezed.is_whole(width, params.rank, self.info.num_tasks)
 
     def sums(self, params: analytic.Params) -> list[ridge.Sums]:
         """Return every task's sums."""
-        key = (params.profile_width(self.info.num_features), params.random_weight)
+        key = (params.profile_width(self.info.num_features), self.lift(params).weight)
         if key not in self.found:
             self.found = {key: [self._collected(data, params) for data in self.data]}
         return self.found[key]
@@ -84,12 +91,12 @@ class Measured:
     def row(self, params: analytic.Params) -> dict[str, Any]:
         """Squeeze, solve and predict as the method does."""
         width = params.profile_width(self.info.num_features)
-        tasks, rank = self.info.num_tasks, params.rank
-        if squeezed.is_whole(width, rank, tasks):
-            rank = None
+        tasks, rank, factor = self.info.num_tasks, params.rank, params.ridge_factor
+        if self.whole(params):
+            rank, factor = None, 1.0
         kept = [squeezed.of_task(sums, rank) for sums in self.sums(params)]
         total = reduce(squeezed.Kept.joined, kept).sums()
-        weight, strength = ridge.solve(total, params, params.ridge_factor)
+        weight, strength = ridge.solve(total, params, factor)
         words = squeezed.words(width, self.info.num_classes, params.rank, tasks)
         row: dict[str, Any] = {"words": words, "ridge": strength}
         lift, bounds = self.lift(params), np.array(self.info.bounds)
