@@ -42,7 +42,7 @@ from taamctl.core.types import CSR, Array, Task, TaskData
 from taamctl.features import column_sizes, profiles
 from taamctl.features.raw_features import Norm, in_memory
 from taamctl.learning.contract import device as devices
-from taamctl.learning.kernels import ridge
+from taamctl.learning.kernels import class_sums, ridge, squeezed
 from taamctl.propagation.operator import Operator, build
 from taamctl.propagation.powers import hop_matrices
 from taamctl.stream.induce import induce, message_edges
@@ -291,10 +291,9 @@ def learn(
     hops = {j: own_hops[j] for j in config.bank.router.hops}
 
     def sums() -> ridge.Sums:
-        classes = len(group.names)
-        return task_file.stored(
-            ridge.collect(hops, train.y, classes, shared.lift, config.bank.router)
-        )
+        params = config.bank.router
+        made = ridge.collect(hops, train.y, len(group.names), shared.lift, params)
+        return squeezed.stored(made, len(class_sums.views_of(params)))
 
     means = profiles.hop_means(
         train.operator, train.x, np.array([0, len(train.y)]), config.precompute.max_hop

@@ -23,7 +23,7 @@ from taamctl.core.types import Array, QueryGraph
 from taamctl.features import column_sizes
 from taamctl.features.raw_features import Norm
 from taamctl.learning.contract.method import Method
-from taamctl.learning.kernels import class_sums, ridge
+from taamctl.learning.kernels import class_sums, ridge, squeezed
 from taamctl.params.train_params import RidgeParams
 from taamctl.store import artefact_writer, artefacts
 
@@ -146,7 +146,10 @@ def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> Non
             writer.put(name, value)
         if task.exact is None:
             sums = task.sums()
-            writer.put("router/gram", ridge.pack(sums.gram).numpy())
+            if sums.factors is None:
+                writer.put("router/gram", ridge.pack(sums.gram).numpy())
+            else:
+                writer.put("router/factors", sums.factors.numpy())
             writer.put("router/cross", sums.cross.numpy())
         else:
             class_state.put_state(writer, task.exact())
@@ -213,11 +216,11 @@ def read_sums(path: Path, params: RidgeParams) -> ridge.Sums:
             torch.from_numpy(file.read("router/cross")).double(),
             int(file.read("nodes")[0]),
         )
-        return ridge.Sums(
-            ridge.unpack(torch.from_numpy(file.read("router/gram")).double(), len(cross)),
-            cross,
-            nodes,
-        )
+        if file.has("router/factors"):
+            factors = torch.from_numpy(file.read("router/factors"))
+            return squeezed.from_factors(factors, cross, nodes)
+        gram = ridge.unpack(torch.from_numpy(file.read("router/gram")).double(), len(cross))
+        return ridge.Sums(gram, cross, nodes)
 
 
 def write_router(path: Path, router: Router, params: Mapping[str, object]) -> None:
@@ -270,11 +273,6 @@ def read_known(path: Path) -> NodeRecord:
     """
     with artefacts.Artefact(path, "bank_task") as file:
         return class_state.read_record(file)
-
-
-def stored(sums: ridge.Sums) -> ridge.Sums:
-    """Return sums as they are after a trip to the disk, where they are float32."""
-    return ridge.Sums(sums.gram.float().double(), sums.cross.float().double(), sums.nodes)
 
 
 def expert(config: Config, shared: Shared, state: State, classes: int) -> Method:

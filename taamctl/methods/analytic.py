@@ -13,21 +13,32 @@ from taamctl.core.late_torch import torch
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.spec import param
 from taamctl.core.types import Array, QueryGraph, TaskData
-from taamctl.learning.contract.method import Facts, State, Stored, to_tensors
+from taamctl.learning.contract.method import Facts, State, Stored, to_arrays, to_tensors
 from taamctl.learning.contract.method import Method as Base
-from taamctl.learning.kernels import ridge
+from taamctl.learning.kernels import ridge, squeezed
 from taamctl.params.train_params import RidgeParams
 from taamctl.propagation import group_graph
 
 
 @dataclass(frozen=True)
 class Params(RidgeParams):
-    """Node profiles, their regression, and what is kept of the Gram matrix."""
+    """Node profiles, their regression, and what is kept of the nodes of a task."""
 
     rank: int | None = param(
-        "what is kept of the Gram matrix from task to task: null = all of it; r = r leading "
-        "directions and the diagonal; 0 = the diagonal alone",
+        "what is kept of a task's covariance within classes: r = r leading directions and the "
+        "diagonal, or the whole Gram matrix of all tasks where that takes no more; 0 = the "
+        "diagonal alone; null = the whole Gram matrix",
         ge=0,
+    )
+    ridge_factor: float = param(
+        "where the covariance is not kept whole and ridge is null: the ridge is this times that of "
+        "generalised cross-validation",
+        gt=0,
+    )
+    random_weight: float = param(
+        "where the covariance is not kept whole: length of the random ReLU features of a profile, "
+        "beside features of length 1; else both have length 1",
+        gt=0,
     )
 
 
@@ -35,9 +46,10 @@ class Method(Base):
     """W = (G + r D)^-1 Q with G = sum of w_v phi_v phi_v^T and Q = sum of w_v phi_v y_v^T, w_v = 1
     / N_c, over the nodes of all tasks.
 
-    No task ID, no gradient, no data kept: after any order of tasks W is the joint solution to
-    rounding. For nodes of unsorted graphs. Source: ACIL (2022), AL-GNN (2025) on graphs; node
-    profiles of mixed hops and the ridge from the sums are ours.
+    No task ID, no gradient, no data kept: after any order of tasks W is the same to rounding. G is
+    kept whole, or its part within classes by the leading directions of every task. For nodes of
+    unsorted graphs. Source: ACIL (2022), AL-GNN (2025) on graphs; node profiles of mixed hops, the
+    ridge from the sums and what is kept of them are ours.
     """
 
     facts = Facts(
@@ -46,7 +58,7 @@ class Method(Base):
         source="ACIL (2022), AL-GNN (2025)",
         needs=("x", "edges"),
         query_needs=("x", "edges"),
-        memory="sums over nodes: a Gram matrix and a column per class",
+        memory="sums over nodes: directions per task, or a Gram matrix, and a column per class",
     )
     params: Params
 
@@ -57,10 +69,12 @@ class Method(Base):
         """Draw the random matrix of the profiles, and begin with empty sums."""
         self._lift = ridge.Lift.draw(self.info.num_features, self.params, self.seed)
         width = self.params.profile_width(self.info.num_features)
-        gram = torch.zeros(width, width, dtype=torch.float64)
-        self._sums = ridge.Sums(gram, torch.zeros(width, 0, dtype=torch.float64), 0)
-        kept = min(self.params.rank or 0, width)
-        self._squeezed = (gram[:, :kept], gram.diagonal())  # of a matrix of zeros
+        self._rank, self._factor = self.params.rank, self.params.ridge_factor
+        if squeezed.is_whole(width, self._rank, self.info.num_tasks):
+            self._rank, self._factor = None, 1.0
+        else:  # random features have no leading directions: what is kept blurs them most
+            self._lift = replace(self._lift, weight=self.params.random_weight)
+        self._kept = squeezed.Kept.empty(width, self._rank is None)
         self._weight = torch.zeros(width, 0)
 
     def learn(self, tasks: Sequence[TaskData], progress: Progress = SILENT) -> Array:
@@ -72,11 +86,8 @@ class Method(Base):
         hops = self._hops(data.h, data.extras)
         classes = data.task.high - data.task.low
         mine = ridge.collect(hops, y - data.task.low, classes, self._lift, self.params)
-        self._sums = self._sums.joined(mine)
-        if self.params.rank is not None:
-            self._squeezed = ridge.squeeze(self._sums.gram, self.params.rank)
-            self._sums = replace(self._sums, gram=ridge.unsqueeze(*self._squeezed))
-        self._weight, _ = ridge.solve(self._sums, self.params)
+        self._kept = self._kept.joined(squeezed.of_task(mine, self._rank))
+        self._weight, _ = ridge.solve(self._kept.sums(), self.params, self._factor)
         progress.advance(self.steps(data.task.index))
         predicted = self._scores(hops).argmax(1)
         return np.array([(predicted != y).float().mean().cpu()], np.float32)
@@ -91,11 +102,7 @@ class Method(Base):
 
     def training_state(self) -> dict[str, Array]:
         """Return the sums that the next task adds to."""
-        kept = {"cross": self._sums.cross.numpy(), "nodes": np.array([self._sums.nodes])}
-        if self.params.rank is None:
-            return {"gram": ridge.pack(self._sums.gram).numpy(), **kept}
-        factors, diagonal = self._squeezed
-        return {"factors": factors.numpy(), "diagonal": diagonal.numpy(), **kept}
+        return to_arrays(self._kept.arrays())
 
     def load(self, shared: State, states: Sequence[State], training: State | None = None) -> None:
         """Install the weights of the last stage, and the sums where training goes on."""
@@ -104,12 +111,7 @@ class Method(Base):
             self._lift = replace(self._lift, matrix=to_tensors(shared, cpu)["lift"])
         self._weight = to_tensors(states[-1], cpu)["weight"]
         if training:
-            kept = to_tensors(training, cpu)
-            if "gram" in kept:
-                gram = ridge.unpack(kept["gram"], len(self._weight))
-            else:
-                gram = ridge.unsqueeze(kept["factors"], kept["diagonal"])
-            self._sums = ridge.Sums(gram, kept["cross"], int(kept["nodes"][0]))
+            self._kept = squeezed.Kept.from_arrays(to_tensors(training, cpu))
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
         """Return the regression's outputs; the task ID is not used."""
@@ -124,7 +126,7 @@ class Method(Base):
 
     def stored(self, class_sizes: Array) -> Stored:
         """Return the sums; the weights follow from them."""
-        words = ridge.memory_words(
-            self.info.num_features, self.info.num_classes, self.params, self.params.rank
-        )
+        info, params = self.info, self.params
+        width = params.profile_width(info.num_features)
+        words = squeezed.words(width, info.num_classes, params.rank, info.num_tasks)
         return Stored(parameters=words, net=self._lift.matrix.numel())

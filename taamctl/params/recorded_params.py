@@ -31,7 +31,7 @@ BEFORE: dict[str, dict[str, Plain]] = {
     "taamctl.params.bank_params:BankParams": {"sums": "task", "val_rows": 0},
     "taamctl.methods.taam:Params": {"layer_norm": True, "residual": True, "precision": "float32"},
     "taamctl.methods.taam_l:Params": {"precision": "float32"},
-    "taamctl.methods.analytic:Params": {"rank": None},
+    "taamctl.methods.analytic:Params": {"rank": None, "ridge_factor": 1.0, "random_weight": 1.0},
     "taamctl.methods.tpp:Params": {"pretrain_nodes": 50_000},
     "taamctl.methods.gpf:Params": {"pretrain_nodes": 50_000},
     "taamctl.methods.ssm:Params": {"drawn_per": "class", "include_current": False},

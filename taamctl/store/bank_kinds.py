@@ -140,6 +140,12 @@ BANK_KINDS: dict[str, Kind] = {
                 "upper half of the weighted Gram matrix of the node profiles, with bank.sums: task",
                 optional=True,
             ),
+            "router/factors": Entry(
+                "float32",
+                ("P", "K"),
+                "the same matrix as B B^T, of a task of so few nodes that this is smaller",
+                optional=True,
+            ),
             "router/cross": Entry(
                 "float32", ("P", "C"), "mean profile per class, with bank.sums: task", optional=True
             ),

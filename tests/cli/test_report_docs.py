@@ -78,3 +78,11 @@ def test_the_page_on_dvc_is_run_inside_git(tmp_path: Path, support: ModuleType) 
     assert "faster" in text
     assert (tmp_path / "store").is_dir()
     assert os.listdir(folder / "outputs" / "report")
+
+
+def test_the_page_on_what_a_regression_keeps_is_run(tmp_path: Path, support: ModuleType) -> None:
+    lines = [line for line in commands("memory-accuracy.md") if "rank=4" in line]
+    assert len(lines) == 2
+    text = said(tmp_path, support.environment(), lines)
+    assert "memory M" in text
+    assert "analytic" in text

@@ -10,7 +10,7 @@ behind. Rounding moves a profile's number by at most 5e-7. Source: ours.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -67,7 +67,7 @@ class ClassSums:
         for sign, rows in ((-1, taken), (1, put)):
             made.nodes[:] += sign * np.bincount(rows.y, minlength=len(self.nodes))
         require_room(made.nodes, len(views_of(params)))
-        exact = ridge.Lift(lift.matrix.double(), lift.projects)
+        exact = replace(lift, matrix=lift.matrix.double())
         for c in range(len(self.nodes)):
             for sign, rows in ((-1, taken), (1, put)):
                 at = np.flatnonzero(rows.y == c)

@@ -31,10 +31,12 @@ class Lift:
         matrix: [F, P - F] float32 of random ReLU features that stand beside the sum, or [F, P] of a
             projection.
         projects: which of the two.
+        weight: length of the random features, that of the sum being 1.
     """
 
     matrix: torch.Tensor
     projects: bool
+    weight: float = 1.0
 
     @staticmethod
     def draw(num_features: int, params: RidgeParams, seed: int) -> Lift:
@@ -55,7 +57,7 @@ class Lift:
         turned = z @ self.matrix.to(z.device)
         if self.projects:
             return _unit(turned)
-        return torch.cat([z, _unit(torch.relu(turned))], 1)
+        return torch.cat([z, self.weight * _unit(torch.relu(turned))], 1)
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,13 @@ class Sums:
         gram: [P, P] float64, sum of w_v phi_v phi_v^T, w_v = 1 / N_c, mean over views.
         cross: [P, C] float64, sum of w_v phi_v per class.
         nodes: how many training nodes.
+        factors: B [P, K] float32 with G = B B^T, where that is what is stored.
     """
 
     gram: torch.Tensor
     cross: torch.Tensor
     nodes: int
+    factors: torch.Tensor | None = None
 
     def joined(self, other: Sums) -> Sums:
         """Return the sums of both, the other's classes after these."""
@@ -117,12 +121,12 @@ def _add_product(gram: torch.Tensor, weighted: torch.Tensor, phi: torch.Tensor) 
     gram.index_put_((at[:, None], at), product, accumulate=True)
 
 
-def solve(sums: Sums, params: RidgeParams) -> tuple[torch.Tensor, float]:
+def solve(sums: Sums, params: RidgeParams, factor: float = 1.0) -> tuple[torch.Tensor, float]:
     """Return W = (G + r D)^-1 Q as [P, C] float32, and the ridge r.
 
     D is diagonal: the mean square of every feature to the power `exponent`, scaled to the mean of
-    G's diagonal. The ridge is chosen by generalised cross-validation, from the sums only, where
-    `ridge` is None.
+    G's diagonal. The ridge is `factor` times that of generalised cross-validation, from the sums
+    only, where `ridge` is None.
     """
     own = sums.gram.diagonal()
     diagonal = own.clamp(min=1e-12)
@@ -132,7 +136,7 @@ def solve(sums: Sums, params: RidgeParams) -> tuple[torch.Tensor, float]:
     regression = Regression(
         root * _square_part(sums.gram, used) * root.T, root * sums.cross[used], sums.nodes
     )
-    found, ridge = solved(regression, params.ridge)
+    found, ridge = solved(regression, params.ridge, factor)
     weights = torch.zeros(sums.cross.shape)
     weights[used] = (root * found).float()
     return weights, ridge
@@ -141,37 +145,6 @@ def solve(sums: Sums, params: RidgeParams) -> tuple[torch.Tensor, float]:
 def _square_part(gram: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
     """Return the rows and columns of the features that are used."""
     return gram if bool(used.all()) else gram[used][:, used]
-
-
-def memory_words(
-    num_features: int, num_classes: int, params: RidgeParams, rank: int | None = None
-) -> int:
-    """Return the float32-sized words of the sums, the Gram matrix counted by its half, or by
-    what `squeeze` keeps of it.
-    """
-    width = params.profile_width(num_features)
-    gram = width * (width + 1) // 2
-    if rank is not None:
-        gram = width * (min(rank, width) + 1)
-    return gram + width * num_classes
-
-
-def squeeze(gram: torch.Tensor, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what is kept of a Gram matrix in little memory: G ~ B B^T + diag(d), B [P, rank] its
-    leading directions, d >= 0.
-
-    The diagonal is exact; with rank 0 it is all that is kept. Squeezed after every task, G depends
-    a little on the order of tasks.
-    """
-    values, vectors = torch.linalg.eigh(gram)
-    keep = torch.arange(len(values) - 1, max(-1, len(values) - 1 - rank), -1)
-    factors = vectors[:, keep] * values[keep].clamp(min=0).sqrt()
-    return factors, (gram.diagonal() - (factors**2).sum(1)).clamp(min=0)
-
-
-def unsqueeze(factors: torch.Tensor, diagonal: torch.Tensor) -> torch.Tensor:
-    """Return B B^T + diag(d), [P, P]."""
-    return factors @ factors.T + torch.diag(diagonal)
 
 
 def pack(gram: torch.Tensor) -> torch.Tensor:

@@ -72,20 +72,26 @@ class Regression:
         return factor
 
 
-def solved(regression: Regression, ridge: float | None) -> tuple[torch.Tensor, float]:
-    """Return X [P, C] and the ridge, which is chosen where it is None.
+def solved(
+    regression: Regression, ridge: float | None, factor: float = 1.0
+) -> tuple[torch.Tensor, float]:
+    """Return X [P, C] and the ridge: where it is None, `factor` times the one that is chosen.
 
     A ridge may lie below the rounding of the sums; a matrix without negative eigenvalues then has
     a factor.
     """
     try:
-        return _solved(regression, ridge)
+        return _solved(regression, ridge, factor)
     except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
-        return _solved(regression.without_negative(), ridge)
+        return _solved(regression.without_negative(), ridge, factor)
 
 
-def _solved(regression: Regression, ridge: float | None) -> tuple[torch.Tensor, float]:
-    chosen = chosen_ridge(regression) if ridge is None else ridge
+def _solved(
+    regression: Regression, ridge: float | None, factor: float
+) -> tuple[torch.Tensor, float]:
+    chosen = ridge
+    if chosen is None:
+        chosen = factor * chosen_ridge(regression)
     return regression.solution(chosen), chosen
 
 

@@ -125,24 +125,26 @@ def test_packing_a_symmetric_matrix_keeps_every_bit() -> None:
     a = torch.randn(9, 9, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     a = a + a.T
     assert torch.equal(ridge.unpack(ridge.pack(a), 9), a)
-    assert len(ridge.pack(a)) + 9 * CLASSES == ridge.memory_words(9, CLASSES, PARAMS)
 
 
-@pytest.mark.parametrize("rank", [0, 3, 9, 20])
-def test_a_squeezed_gram_matrix_keeps_its_diagonal_and_its_leading_directions(rank: int) -> None:
-    a = torch.randn(9, 30, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    gram = a @ a.T
-    factors, diagonal = ridge.squeeze(gram, rank)
-    made = ridge.unsqueeze(factors, diagonal)
-    assert factors.shape == (9, min(rank, 9))
-    assert (made.diagonal() - gram.diagonal()).abs().max() < 1e-9
-    assert ((made - gram).abs().max() < 1e-9) == (rank >= 9)
-    assert factors.numel() + len(diagonal) + 9 * CLASSES == ridge.memory_words(
-        9, CLASSES, PARAMS, rank
-    )
-    if rank == 3:
-        top = torch.linalg.eigvalsh(gram)[-3:]
-        assert (torch.linalg.eigvalsh(factors.T @ factors) - top).abs().max() < 1e-9
+def test_random_features_have_the_length_that_they_are_given() -> None:
+    params = replace(PARAMS, width=20)
+    x = torch.randn(7, F, generator=torch.Generator().manual_seed(0))
+    lift = ridge.Lift.draw(F, params, 3)
+    phi = lift.profile({0: x, 2: x}, params.hops)
+    short = replace(lift, weight=0.25).profile({0: x, 2: x}, params.hops)
+    assert torch.equal(short[:, :F], phi[:, :F])
+    assert (short[:, F:].norm(dim=1) - 0.25).abs().max() < 1e-6
+
+
+def test_a_ridge_that_is_chosen_is_multiplied_and_one_that_is_given_is_not() -> None:
+    hops, y = drawn(noise=3.0)
+    sums = sums_of(hops, y, [(0, 6)], PARAMS)
+    chosen = replace(PARAMS, ridge=None)
+    weights, strength = ridge.solve(sums, chosen, 3.0)
+    assert strength == 3.0 * ridge.solve(sums, chosen)[1]
+    assert torch.equal(weights, ridge.solve(sums, replace(PARAMS, ridge=strength))[0])
+    assert ridge.solve(sums, PARAMS, 3.0)[1] == PARAMS.ridge
 
 
 def test_a_node_without_features_has_a_zero_profile() -> None:
