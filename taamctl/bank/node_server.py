@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from taamctl.bank import feature_names as names_of_features
 from taamctl.bank.graph_source import normalised
-from taamctl.bank.predictor import OpenBank, Predictor
+from taamctl.bank.open_bank import OpenBank
+from taamctl.bank.predictor import Predictor
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
 from taamctl.features.raw_features import Norm, normalise

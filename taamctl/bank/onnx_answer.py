@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taamctl.bank.onnx_nodes import ALONG, Builder, modulated, normalised_rows, profile
-from taamctl.bank.predictor import OpenBank
+from taamctl.bank.open_bank import OpenBank
 from taamctl.bank.router import thresholds
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array

@@ -15,8 +15,9 @@ import numpy as np
 from taamctl.bank import onnx_nodes
 from taamctl.bank.onnx_answer import add_answer
 from taamctl.bank.onnx_nodes import Builder
+from taamctl.bank.open_bank import OpenBank
 from taamctl.bank.predict_options import PredictOptions
-from taamctl.bank.predictor import OpenBank, Predictor
+from taamctl.bank.predictor import Predictor
 from taamctl.bank.single_nodes import SingleNodes
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,8 +17,9 @@ from taamctl.bank.answers import Answers
 from taamctl.bank.feature_names import Reordered
 from taamctl.bank.graph_source import Query
 from taamctl.bank.hops import Hops, open_hops, row_block
+from taamctl.bank.open_bank import HopRows, OpenBank
 from taamctl.bank.predict_options import PredictOptions
-from taamctl.bank.prototype import Prototypes
+from taamctl.bank.prototype import Prototypes, require_prototypes
 from taamctl.bank.routed import Routed
 from taamctl.bank.router import around, thresholds
 from taamctl.bank.signs import Signs, over_edges
@@ -33,47 +34,10 @@ from taamctl.propagation.operator import Operator, build
 from taamctl.stream.induce import message_edges
 
 if TYPE_CHECKING:
-    from taamctl.bank.config import Config
-    from taamctl.bank.manifest import Manifest
-    from taamctl.bank.router import Router
-    from taamctl.bank.task_file import Shared, TaskState
     from taamctl.learning.contract.method import Method
 
 # share of nodes that disagree with their unit's task from which on a graph is called mixed
 MIXED = 0.2
-
-
-class OpenBank(Protocol):
-    """What a predictor needs of a bank."""
-
-    @property
-    def config(self) -> Config:
-        """Return what it was made with."""
-
-    @property
-    def manifest(self) -> Manifest:
-        """Return what it lists."""
-
-    @property
-    def shared(self) -> Shared:
-        """Return what all tasks share."""
-
-    @property
-    def router(self) -> Router:
-        """Return the solved router."""
-
-    def task(self, position: int) -> TaskState:
-        """Return what is kept of a task."""
-
-    def expert(self, position: int) -> Method:
-        """Return a task's own model."""
-
-
-class HopRows(Protocol):
-    """Hop features S^j X of some nodes."""
-
-    def rows(self, hop: int, low: int, high: int) -> Array:
-        """Return rows [low, high) of S^hop X, [n, F] float32."""
 
 
 class Predictor:
@@ -102,7 +66,7 @@ class Predictor:
         usual = self._bank.config.infer.routed(("amp", "cosine")).metric
         asked = self._options.router
         if asked == "prototype":
-            self._require_prototypes()
+            require_prototypes(self._bank)
         if asked != "auto":
             return asked, usual
         if self._options.unit == "node" or self._options.decide == "router":
@@ -117,16 +81,6 @@ class Predictor:
                 "make a bank that does: taamctl bank create DIR --set bank.val_rows=512, of "
                 "classes with validation nodes",
             )
-
-    def _require_prototypes(self) -> None:
-        """Refuse prototypes where one was taken away."""
-        for position, task in enumerate(self._bank.manifest.tasks):
-            if not len(self._bank.task(position).hop_mean):
-                raise TaamctlError(
-                    f"task {task.number} has no prototype: it was taken away when nodes were "
-                    "forgotten",
-                    "use --router ridge, or give all nodes of the task again: taamctl bank update",
-                )
 
     def _doubts(self) -> tuple[str, ...]:
         """Return what speaks against the tasks that are chosen, as validation has it."""

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 
 from taamctl.bank.hops import Hops
+from taamctl.bank.open_bank import OpenBank
+from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.learning.routing import routers, task_id
 
@@ -55,3 +57,13 @@ class Prototypes:
         )
         raised = np.exp(temperature * (similar - similar.max(1, keepdims=True)))
         return np.asarray(raised / raised.sum(1, keepdims=True))
+
+
+def require_prototypes(bank: OpenBank) -> None:
+    """Refuse prototypes where one was taken away."""
+    for position, task in enumerate(bank.manifest.tasks):
+        if not len(bank.task(position).hop_mean):
+            raise TaamctlError(
+                f"task {task.number} has no prototype: it was taken away when nodes were forgotten",
+                "use --router ridge, or give all nodes of the task again: taamctl bank update",
+            )

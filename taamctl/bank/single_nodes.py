@@ -16,7 +16,7 @@ from taamctl.bank.task_file import Shared, TaskState
 from taamctl.learning.contract.method import Method
 
 if TYPE_CHECKING:
-    from taamctl.bank.predictor import OpenBank
+    from taamctl.bank.open_bank import OpenBank
 
 
 @dataclass(frozen=True)
