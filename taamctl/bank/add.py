@@ -332,7 +332,7 @@ def fitted(
     device: torch.device,
     progress: Progress,
 ) -> Fitted:
-    """Train the method on one task.
+    """Train the method on one task; nothing, where a bank has no models of tasks.
 
     Args:
         bounds: class ids of the tasks before; the new one's follow them.
@@ -342,6 +342,8 @@ def fitted(
     """
     low = bounds[-1][1] if bounds else 0
     own, features = (low, low + len(group.names)), shared.probe.shape[1]
+    if not config.has_experts:
+        return Fitted(own, np.zeros(0, np.float32), {}, task_file.no_reference(len(group.names)))
     method = config.make(features, (*bounds, own), device)
     h = train.own()[config.precompute.hops]
     deg = torch.from_numpy(train.operator.degree[: len(train.y)].astype(np.float32))

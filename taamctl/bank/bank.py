@@ -95,8 +95,9 @@ class Bank:
         """Return a task's own model.
 
         Raises:
-            TaamctlError: it was taken away when nodes were forgotten.
+            TaamctlError: it was taken away when nodes were forgotten, or the bank has none.
         """
+        self.config.require_experts("expert")
         task = self.task(position)
         if not task.state:
             raise TaamctlError(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 METHODS = "taamctl.methods"
 NOT_KEPT = ("gaussian", "class")  # routers that would need other sums than a bank keeps
+ALONE = "analytic"  # as a bank's method: the regression over all classes, and no model per task
 P = TypeVar("P")
 Recorded = Mapping[str, Plain]  # the parameters that a manifest holds, by section
 
@@ -48,6 +49,19 @@ class Config:
     train: TrainParams
     infer: InferParams
     bank: BankParams
+
+    @property
+    def has_experts(self) -> bool:
+        """Tell whether every task has a model of its own."""
+        return self.method != ALONE
+
+    def require_experts(self, decide: str) -> None:
+        """Refuse a decision that a bank without models of tasks cannot make."""
+        if decide != "router" and not self.has_experts:
+            raise TaamctlError(
+                f"a bank of {self.method} has no models of tasks that could decide ({decide})",
+                "let the regression decide: --decide router; in a new bank bank.decide=router",
+            )
 
     def plain(self) -> dict[str, Plain]:
         """Return it JSON-ready."""
@@ -91,6 +105,7 @@ def from_params(checked: Params, method: str, seed: int) -> Config:
         raise TaamctlError(
             f"a bank cannot keep {method}: {reason}", f"choose one of {', '.join(usable)}"
         )
+    made.require_experts(made.bank.decide)
     if made.infer.router in NOT_KEPT:
         raise TaamctlError(
             f"infer.router: a bank cannot route by {made.infer.router}: it keeps what a regression "
@@ -185,6 +200,8 @@ def unfit(config: Config) -> str:
     """
     import torch
 
+    if not config.has_experts:
+        return ""
     facts = method_class(config.method).facts
     if facts.sees != "current":
         return "it is trained on the data of all tasks"

@@ -11,7 +11,7 @@ from shlex import quote
 
 import numpy as np
 
-from taamctl.bank import node_record, router, store
+from taamctl.bank import node_record, router, store, task_file
 from taamctl.bank.context import joined
 from taamctl.bank.forgotten_files import Touched, touched_files
 from taamctl.bank.graph_change import Change, applied, without
@@ -275,7 +275,7 @@ def _without(
 
 
 def _without_model(task: TaskState) -> TaskState:
-    none = np.zeros((0, len(task.classes)), np.float32)
+    none = task_file.no_reference(len(task.classes))
     return replace(
         task, loss=np.zeros(0, np.float32), state={}, reference=none, nodes=(0, task.nodes[1])
     )

@@ -52,6 +52,7 @@ class Predictor:
         self._temperature = bank.config.bank.temperature
         if self._router.honest is not None:
             self._temperature = self._router.honest.temperature
+        bank.config.require_experts(options.decide)
         self._require_kept()
         self._shared = bank.shared
         tasks = [bank.task(position) for position in range(len(self._bounds))]

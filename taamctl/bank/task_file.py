@@ -90,10 +90,12 @@ class TaskState:
 
 def draw_shared(config: Config, num_features: int, feature_names: tuple[str, ...] = ()) -> Shared:
     """Draw what all tasks share from the bank's seed."""
-    method = config.make(num_features, ((0, 1),), torch.device("cpu"))
+    own: State = {}
+    if config.has_experts:
+        own = config.make(num_features, ((0, 1),), torch.device("cpu")).shared()
     probe = torch.randn(PROBES, num_features, generator=torch_generator(config.seed, "bank_probe"))
     return Shared(
-        method.shared(),
+        own,
         ridge.Lift.draw(num_features, config.bank.router, config.seed),
         probe,
         feature_names,
@@ -308,6 +310,11 @@ def logits(method: Method, h: torch.Tensor, deg: torch.Tensor, chunk: int = CHUN
 def reference(method: Method, shared: Shared) -> Array:
     """Return a task's logits for the shared random rows, [64, classes] float32."""
     return np.array(logits(method, shared.probe, torch.ones(len(shared.probe))).numpy())
+
+
+def no_reference(classes: int) -> Array:
+    """Return the outputs of a task without a model of its own, [0, classes] float32."""
+    return np.zeros((0, classes), np.float32)
 
 
 @contextmanager

@@ -138,6 +138,8 @@ def _outputs(folder: Path, now: Manifest) -> list[Finding]:
                 fault = f"it holds {', '.join(task.classes)}, not {', '.join(entry.classes)}"
                 out.append(Finding(entry.file, False, fault))
                 continue
+            if not config.has_experts:
+                continue
             if not task.state:
                 said = "no model of its own: it was taken away when nodes were forgotten"
                 out.append(Finding(f"task {entry.number}", True, said))
