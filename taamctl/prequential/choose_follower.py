@@ -59,14 +59,9 @@ class _Stream:
         return lambda: cls(recipe.params, info, recipe.train, recipe.seed, device)
 
     def sums(self) -> Follower:
-        """Return a closed form."""
+        """Return a closed form: of exact sums, whatever its `rank` keeps elsewhere."""
         params = self.recipe.params
         assert isinstance(params, RidgeParams)
-        if getattr(params, "rank", None) is not None:
-            raise TaamctlError(
-                f"{self.recipe.method} keeps a Gram matrix of rank {getattr(params, 'rank', '')}",
-                f"a replay adds to exact sums: --set methods.{self.recipe.method}.rank=null",
-            )
         return BySums(params, self.num_features, self.recipe.seed)
 
     def experts(self) -> Follower:

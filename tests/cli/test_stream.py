@@ -149,11 +149,6 @@ def test_inspect_and_verify_know_the_file(made: tuple[Path, dict[str, Any]]) -> 
         (("--dataset", "drifting", "--snapshots", "1"), "--snapshots 1", "one snapshot"),
         (("--dataset", "drifting", "--method", "ewc"), "ewc does not say how", "analytic"),
         (("--dataset", "drifting", "--every", "1000"), "drifting: one snapshot", "--every"),
-        (
-            ("--dataset", "drifting", "--set", "methods.analytic.rank=4"),
-            "analytic keeps a Gram matrix of rank 4",
-            "methods.analytic.rank=null",
-        ),
     ],
 )
 def test_what_cannot_be_replayed_is_refused_before_anything_is_made(

@@ -235,7 +235,6 @@ def test_a_method_that_does_not_say_how_it_goes_on_is_refused(method: str) -> No
 @pytest.mark.parametrize(
     ("method", "changes", "message"),
     [
-        ("analytic", {"rank": 4}, "analytic keeps a Gram matrix of rank 4"),
         ("taam", {"profile": "strict_gcil"}, "the tasks of TAAM .strict_gcil. depend"),
     ],
 )
