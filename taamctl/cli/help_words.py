@@ -41,7 +41,7 @@ WORDS = {
     "--scratch": "FOLDER",
     "--sets": "SHARE",
     "--explain": "NODE",
-    "--scope": "all_seen|up_to_task|task_only",
+    "--scope": "all_seen|up_to_task|task_only|own",
     "--rows": "N",
     "--format": "FORMAT",
     "--name": "NAME",

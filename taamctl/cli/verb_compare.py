@@ -38,7 +38,9 @@ def command(
     scope: Annotated[
         str | None,
         Option(
-            "--scope", help="Compare all methods in this logit scope. Default: each in its own."
+            "--scope",
+            help="Compare all methods in this logit scope; own: each in its own, which are "
+            "different tasks. Default: the one that all share, else all_seen.",
         ),
     ] = None,
     profile: Profile = None,
@@ -67,6 +69,7 @@ def command(
 def check(orders: list[str] | None, splits: list[int] | None, scope: str | None) -> None:
     """Refuse what cannot be meant, before any parameter file is read."""
     from taamctl.core.types import SCOPES
+    from taamctl.report import comparison
 
     for order in orders or ():
         if order != "natural" and not (order.isascii() and order.isdecimal()):
@@ -80,9 +83,10 @@ def check(orders: list[str] | None, splits: list[int] | None, scope: str | None)
                 f"--split {split}: a seed is not negative",
                 "write the seed of a split, such as --split 42",
             )
-    if scope not in (None, *SCOPES):
+    if scope not in (None, *SCOPES, comparison.OWN):
         raise TaamctlError(
-            f"--scope {scope}: no such logit scope", f"there are: {', '.join(SCOPES)}"
+            f"--scope {scope}: no such logit scope",
+            f"there are: {', '.join((*SCOPES, comparison.OWN))}",
         )
 
 

@@ -82,7 +82,8 @@ def run(context: Context, cells: Cells, scope: str | None, client: Client | None
     """Run every cell, reusing what is there, write the comparison and return its path.
 
     Args:
-        scope: the logit scope of all methods; None: each in its own.
+        scope: the logit scope of all methods; `own`: each in its own; None: the one that they
+            share, else that of all classes seen.
         client: of the Dask cluster that does the work; None: this process.
     """
     section = context.params.section(RunParams)

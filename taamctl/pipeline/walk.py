@@ -60,11 +60,17 @@ def split(context: Context) -> None:
 
 
 def features(context: Context, dataset: str, client: Client | None = None) -> None:
-    """Split and propagate one data set; the latter on a cluster, where there is one."""
-    from taamctl.stages import precompute
+    """Split and propagate one data set."""
     from taamctl.stages import split as stage
 
     stage.run(context, dataset)
+    propagate(context, dataset, client)
+
+
+def propagate(context: Context, dataset: str, client: Client | None = None) -> None:
+    """Propagate one data set that is split; on a cluster, where there is one."""
+    from taamctl.stages import precompute
+
     if client is None:
         precompute.run(context, dataset)
     else:
@@ -85,7 +91,7 @@ def to_eval(context: Context, client: Client | None = None) -> None:
     train.check(context)
     split(context)
     for dataset in context.params.section(RunParams).datasets:
-        features(context, dataset, client)
+        propagate(context, dataset, client)
     if client is not None:
         on_cluster(context, client, runs(context))
         return

@@ -11,6 +11,7 @@ from taamctl.core.types import SCOPES
 from taamctl.evaluation import statistics
 from taamctl.report.comparison_text import conditions
 from taamctl.report.report_rows import RunRow
+from taamctl.report.same_scope import EVERY
 from taamctl.store import atomic_files
 
 Row = Mapping[str, Any]
@@ -50,6 +51,7 @@ Found = Sequence[
 ]  # every run of the comparison: its cell and its row of `collect.run_row`
 
 
+OWN = "own"  # as a scope: each method in its own
 AXES = ("dataset", "method", "order", "split", "seed")
 
 
@@ -74,11 +76,16 @@ def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
 
     Args:
         found: the rows of a full grid: every cell with every data set, method and seed.
-        scope: the logit scope to compare in; None takes every method's own.
+        scope: the logit scope to compare in; `own` takes every method's, None the one that they
+            share, else that of all classes seen.
 
     Raises:
         TaamctlError: a run without AA.
     """
+    if scope is None and len({row.scope for _, row in found}) > 1:
+        scope = EVERY  # a narrower one is an easier task
+    if scope == OWN:
+        scope = None
     runs = [_run(cell, row, scope) for cell, row in found]
     names = {key: list(dict.fromkeys(run[key] for run in runs)) for key in AXES}
     blocks = len({cell for cell, _ in found})
@@ -88,7 +95,7 @@ def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
     result = {
         "metric": "aa",
         "level": statistics.LEVEL,
-        "scope": scope or "own",
+        "scope": scope or OWN,
         "pair": "block" if blocks > 1 else "seed",
         "orders": names["order"],
         "splits": names["split"],

@@ -33,7 +33,7 @@ from taamctl.report import comparison, comparison_text
 from taamctl.report.report_rows import RunRow
 
 METHODS = ("finetune", "linear_probe")
-GRID = ("--order", "1", "--order", "natural", "--split", "43")
+GRID = ("--order", "1", "--order", "natural", "--split", "43", "--scope", "own")
 
 
 def _call(support: ModuleType, *more: str, methods: tuple[str, ...] = METHODS) -> tuple[str, ...]:
@@ -396,6 +396,20 @@ def test_seeds_are_averaged_inside_a_block_and_data_sets_only_ranked() -> None:
     assert any("no test is made across data sets" in line for line in result["conditions"])
     assert comparison_text.overall_cells(result) == [("a", "1.50", "4"), ("b", "1.50", "4")]
     assert "| a | 1.50 | 4 |" in comparison_text.markdown(result, 1)
+
+
+def test_methods_of_different_scopes_are_compared_among_all_classes() -> None:
+    grid = _grid({"a": [0.5, 0.6], "b": [0.4, 0.5]}, blocks=True)
+    narrow = {"a": "all_seen", "b": "task_only"}
+    found = [(cell, replace(row, scope=narrow[row.method])) for cell, row in grid]
+
+    def scopes(found: Any, asked: str | None = None) -> set[tuple[str, str]]:
+        return {(r["method"], r["scope"]) for r in comparison.compared(found, asked)["runs"]}
+
+    assert scopes(found) == {("a", "all_seen"), ("b", "all_seen")}
+    assert scopes(found, "own") == set(narrow.items())
+    alike = [(cell, replace(row, scope="task_only")) for cell, row in grid]
+    assert scopes(alike) == {("a", "task_only"), ("b", "task_only")}
 
 
 def test_one_scope_for_all_takes_its_forgetting_too() -> None:
