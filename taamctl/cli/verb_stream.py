@@ -11,6 +11,7 @@ from typer import Option
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
 from taamctl.cli.shared_options import Grid, Profile, RawSettings, Writing
+from taamctl.cli.time_span import span
 from taamctl.core.plain_values import Plain
 from taamctl.params.report_params import ReportParams
 
@@ -34,8 +35,13 @@ def command(
         Option("--snapshots", help="Snapshots of about equal node counts. Default: 10."),
     ] = None,
     every: Annotated[
-        float | None,
-        Option("--every", help="Span of one snapshot instead, in the unit of the graph's times."),
+        str | None,
+        Option(
+            "--every",
+            metavar="SPAN",
+            help="Span of one snapshot instead, in the unit of the graph's times; of dates 12h, 7d "
+            "or 2w.",
+        ),
     ] = None,
     times: Annotated[
         str,
@@ -68,7 +74,7 @@ def command(
     from taamctl.prequential import stream_files
     from taamctl.prequential.stream_options import StreamOptions
 
-    options = StreamOptions(snapshots, every, times, draw, held, unknown, experts)
+    options = StreamOptions(snapshots, span(every), times, draw, held, unknown, experts)
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
     paths = stream_files.run(context, options)
     if as_json:

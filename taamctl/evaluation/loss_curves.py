@@ -17,14 +17,15 @@ Curves = Mapping[int, list[tuple[int, float]]]  # task -> (epoch, loss), both co
 def table(losses: Array) -> str:
     """Return the losses as CSV, one line per epoch of every task.
 
-    `step` counts the epochs of all tasks, so that one axis holds them one after another. A method
-    in closed form, or of one epoch, has no curve and no line.
+    `step` counts the epochs of all tasks, so that one axis holds them one after another. A task
+    with one loss, as of a closed form, has no curve and no line.
 
     Args:
         losses: [T, epochs] float32; NaN where nothing was trained.
     """
     lines = [",".join(COLUMNS)]
-    known = np.argwhere(~np.isnan(losses)) if losses.shape[1] > 1 else ()
+    there = ~np.isnan(losses)
+    known = np.argwhere(there & (there.sum(1, keepdims=True) > 1))
     for step, (task, epoch) in enumerate(known, 1):
         # str of a float32 is the shortest text that reads back as the same number
         lines.append(f"{step},{task + 1},{epoch + 1},{losses[task, epoch]!s}")

@@ -82,10 +82,7 @@ def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
     Raises:
         TaamctlError: a run without AA.
     """
-    if scope is None and len({row.scope for _, row in found}) > 1:
-        scope = EVERY  # a narrower one is an easier task
-    if scope == OWN:
-        scope = None
+    scope = _scope_of(found, scope)
     runs = [_run(cell, row, scope) for cell, row in found]
     names = {key: list(dict.fromkeys(run[key] for run in runs)) for key in AXES}
     blocks = len({cell for cell, _ in found})
@@ -105,6 +102,13 @@ def compared(found: Found, scope: str | None = None) -> dict[str, Any]:
         "runs": runs,
     }
     return {**result, "conditions": conditions(result, [row for _, row in found], _flags(found))}
+
+
+def _scope_of(found: Found, asked: str | None) -> str | None:
+    """Return the scope to compare in; None: each method's own."""
+    if asked is None and len({row.scope for _, row in found}) > 1:
+        return EVERY  # a narrower one is an easier task
+    return None if asked == OWN else asked
 
 
 def _run(cell: Cell, row: RunRow, scope: str | None) -> dict[str, Any]:

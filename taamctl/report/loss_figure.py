@@ -105,8 +105,12 @@ def _figure(
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     if min(loss for *_, loss in lines) > 0:
+        from matplotlib import ticker
+
         axes.flat[0].set_yscale("log")
         axes.flat[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        # text as it stands: figures show no formulas
+        axes.flat[0].yaxis.set_minor_formatter(ticker.LogFormatter(labelOnlyBase=False))
     shown = {
         name: handle
         for axis in axes.flat

@@ -149,6 +149,8 @@ def test_inspect_and_verify_know_the_file(made: tuple[Path, dict[str, Any]]) -> 
         (("--dataset", "drifting", "--snapshots", "1"), "--snapshots 1", "one snapshot"),
         (("--dataset", "drifting", "--method", "ewc"), "ewc does not say how", "analytic"),
         (("--dataset", "drifting", "--every", "1000"), "drifting: one snapshot", "--every"),
+        (("--dataset", "drifting", "--every", "3m"), "--every 3m: no span", "of dates 12h, 7d"),
+        (("--dataset", "drifting", "--every", "1d"), "drifting: one snapshot", "--every"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused_before_anything_is_made(

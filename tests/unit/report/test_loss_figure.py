@@ -82,3 +82,9 @@ def test_a_panel_per_task_holds_the_losses_of_the_first_seed_that_has_some(
     for _, _, task, epoch, loss in lines:
         assert np.float32(loss) == losses[int(task) - 1, int(epoch) - 1]
     assert b"mathdefault" not in picture.svg  # a scale in plain numbers
+
+
+def test_a_task_with_one_loss_has_no_line() -> None:
+    nan = float("nan")
+    losses = np.array([[0.5, nan, nan], [0.4, 0.3, nan]], np.float32)
+    assert loss_curves.table(losses).splitlines()[1:] == ["1,2,1,0.4", "2,2,2,0.3"]
