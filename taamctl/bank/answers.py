@@ -82,12 +82,21 @@ class Answers:
 
 def require_writer(path: Path) -> None:
     """Refuse, before any work, a file that cannot be written as its name says."""
-    if path.suffix not in KINDS:
+    require_kind(path.suffix, f"--out {path}")
+
+
+def require_kind(ending: str, given: str) -> None:
+    """Refuse, before any work, an ending that no format has.
+
+    Args:
+        given: the option and its value, for the message.
+    """
+    if ending not in KINDS:
         raise TaamctlError(
-            f"--out {path}: no format for {path.suffix or 'a name without ending'}",
-            f"name it *{', *'.join(KINDS)}",
+            f"{given}: no format for {ending or 'a name without ending'}",
+            f"there are {', '.join(KINDS)}",
         )
-    if path.suffix == ".parquet":
+    if ending == ".parquet":
         _pyarrow()
 
 

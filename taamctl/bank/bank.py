@@ -179,20 +179,24 @@ class Bank:
 
 
 @subnormals.flushed()
-def asked_once(predictor: Predictor, graph: Graph, context: Graph | None = None) -> Answers:
-    """Return the answers of one of many graphs, as `Bank.predict` does."""
+def asked_once(predictor: Predictor, graph: Graph, context: Graph | Query | None = None) -> Answers:
+    """Return the answers of one of many graphs, as `Bank.predict` does; a context that is opened
+    already is left open.
+    """
     with ExitStack() as files:
-        query = _query(graph, files)
+        query = query_of(graph, files)
         if context is not None:
-            query = beside(query, _query(context, files))
+            query = beside(query, query_of(context, files))
         return predictor.answer(query)
 
 
-def _query(graph: Graph, files: ExitStack) -> Query:
+def query_of(graph: Graph | Query, files: ExitStack) -> Query:
     """Return a graph to be asked about; a file stays open as long as `files` does."""
     if isinstance(graph, (str, Path)):
         return files.enter_context(OnDisk(remote_files.local(graph)))
-    return InMemory(graph if isinstance(graph, Source) else Source(graph))
+    if isinstance(graph, NodeGraph):
+        graph = Source(graph)
+    return InMemory(graph) if isinstance(graph, Source) else graph
 
 
 def load_bank(path: str | Path) -> Bank:

@@ -67,9 +67,11 @@ class Honest:
 
     def least(self, coverage: float) -> float:
         """Return the probability from which on a class belongs to a set that is to hold the right
-        one with this probability.
+        one with this probability; 0 where so few nodes cannot tell it.
         """
-        level = min(1.0, coverage * (1 + 1 / max(self.nodes, 1)))
+        level = coverage * (1 + 1 / max(self.nodes, 1))
+        if level > 1:
+            return 0.0
         return 1 - float(np.interp(level, LEVELS, self.missing))
 
     def sets(self, probabilities: Array, coverage: float) -> Array:

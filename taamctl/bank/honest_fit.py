@@ -24,6 +24,7 @@ from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import CSR, Array
 from taamctl.learning.kernels import ridge
 
+FEWEST = 9  # kept nodes: from fewer, sets of 0.9 would hold every class, and all looks unusual
 LEFT_OUT = 8  # tasks, at most: each costs a solution of the regression
 COPIES = 4  # of a task's validation graph, each with other nodes in the place of its own
 WARMEST, COLDEST = 1.0, 100.0  # temperatures that are looked at
@@ -52,10 +53,10 @@ class Seen:
 def fitted(
     tasks: Sequence[TaskState], solved: Router, shared: Shared, config: Config
 ) -> Honest | None:
-    """Return what the kept nodes of all tasks tell; None where none are kept."""
+    """Return what the kept nodes of all tasks tell; None where too few are kept to tell it."""
     order = sorted(range(len(tasks)), key=lambda t: tasks[t].classes)
     judged = [t for t in order if tasks[t].val is not None]
-    if not judged:
+    if sum(len(t.val.label) for t in tasks if t.val is not None) < FEWEST:
         return None
     penalty = _penalty(tasks, solved, config)
     every, without = _regressions(tasks, order, judged, solved, config, penalty)

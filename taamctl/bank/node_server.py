@@ -110,9 +110,9 @@ class NodeServer:
         rows = _checked(x, self._width)
         n = rows.shape[0]
         operator = self._operator(edges, degree, n)
-        if not 0 <= node < n:
+        if not isinstance(node, (int, np.integer)) or not 0 <= node < n:
             raise TaamctlError(
-                f"node {node} of a neighbourhood of {n:,} nodes",
+                f"node {str(node)[:60]} of a neighbourhood of {n:,} nodes",
                 "name the node by its position among the rows",
             )
         reach = _weights(operator, node, max(self._hops), around=self._around)
@@ -138,7 +138,7 @@ class NodeServer:
         operator = build(used, config.precompute.self_loops)
         if degree is None:
             return operator
-        return replace(operator, degree=_whole_degree(operator, used, np.asarray(degree)))
+        return replace(operator, degree=_whole_degree(operator, used, _array("degree", degree)))
 
     def _hop_rows(self, rows: Array | csr_matrix, reach: _Reach) -> _Held:
         """Return S^j X of the nodes that are looked at, float32."""
@@ -241,7 +241,7 @@ def _whole_degree(operator: Operator, edges: CSR, degree: Array) -> Array:
 
 
 def _ends(edges: ArrayLike) -> tuple[Array, Array]:
-    found = np.asarray(edges)
+    found = _array("edges", edges)
     if found.size == 0:
         found = np.zeros((2, 0), np.int64)
     if found.ndim != 2 or len(found) != 2:
@@ -252,13 +252,25 @@ def _ends(edges: ArrayLike) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
+def _array(name: str, given: ArrayLike, kind: type[np.generic] | None = None) -> Array:
+    """Return an array; text among numbers and rows of unequal length make none."""
+    try:
+        return np.asarray(given, kind)
+    except (TypeError, ValueError) as error:
+        raise TaamctlError(
+            f"{name} is no array of numbers: {str(error)[:100]}",
+            "give numbers, as many in every row",
+        ) from None
+
+
 def _dense(x: Array | csr_matrix) -> Array:
     return x if isinstance(x, np.ndarray) else x.toarray()
 
 
 def _checked(x: ArrayLike | spmatrix, width: int | None) -> Array | csr_matrix:
     """Return the rows as float32, an array or a SciPy matrix."""
-    rows = x.tocsr().astype(np.float32) if hasattr(x, "tocsr") else np.asarray(x, np.float32)
+    with np.errstate(over="ignore"):  # what float32 does not hold is infinite, and refused below
+        rows = x.tocsr().astype(np.float32) if hasattr(x, "tocsr") else _array("x", x, np.float32)
     if rows.ndim != 2 or rows.shape[1] != width:
         raise TaamctlError(
             f"x is an array of shape {rows.shape}, expected (n, {width}): a row per node",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from taamctl.bank import manifest as manifests
 from taamctl.bank import onnx_nodes
 from taamctl.bank.onnx_answer import add_answer
 from taamctl.bank.onnx_nodes import Builder
@@ -55,6 +56,11 @@ def export(opened: OpenBank, folder: Path, decide: str) -> list[Path]:
         TaamctlError: onnx is missing, the bank is empty, or its models have no form in ONNX.
     """
     _require_onnx()
+    if (folder / manifests.NAME).exists():
+        raise TaamctlError(
+            f"--into {folder}: a bank lies there, in which no other file may lie",
+            "name a folder of its own for the models",
+        )
     bank = SingleNodes(opened)
     options = PredictOptions(decide, "ridge", unknown=bank.config.bank.unknown)
     predictor = Predictor(bank, options)

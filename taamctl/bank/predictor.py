@@ -75,12 +75,12 @@ class Predictor:
         return self._sure.graph_router(usual)
 
     def _require_kept(self) -> None:
-        """Refuse sets where no validation node was kept."""
+        """Refuse sets where no or too few validation nodes were kept."""
         if self._options.sets and self._router.honest is None:
             raise TaamctlError(
-                "the bank keeps no validation nodes, from which sets are made (--sets)",
+                "the bank keeps no or too few validation nodes, from which sets are made (--sets)",
                 "make a bank that does: taamctl bank create DIR --set bank.val_rows=512, of "
-                "classes with validation nodes",
+                "classes with at least 9 validation nodes together",
             )
 
     def _doubts(self) -> tuple[str, ...]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from taamctl.bank import manifest as manifests
-from taamctl.runtime import remote_files
+from taamctl.bank import store
+from taamctl.core.errors import TaamctlError
+from taamctl.runtime import provenance, remote_files
 from taamctl.store.lock import writing
 
 
@@ -22,6 +26,17 @@ def folder_of(given: str | Path) -> Path:
     file = remote_files.local(given)
     folder = file.parent / "bank"
     with writing(folder, wait=True, tell=lambda line: None):
-        if not (folder / manifests.NAME).is_file():
+        if not _whole(folder):
+            shutil.rmtree(folder, ignore_errors=True)
             transfer.restore(file, folder)
     return folder
+
+
+def _whole(folder: Path) -> bool:
+    """Tell whether an unpacked bank is there, and as it was."""
+    if not (folder / manifests.NAME).is_file():
+        return False
+    with suppress(TaamctlError, OSError):
+        files = store.current(folder).files
+        return all(provenance.sha256(folder / name) == digest for name, digest in files.items())
+    return False

@@ -7,6 +7,7 @@ is started again does nothing twice, and a file that comes with other bytes is a
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -25,6 +26,7 @@ from taamctl.store.lock import writing
 # tables are no graphs, and are refused with a word on how to import them
 TAKEN = (".h5", ".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 REFUSED = ".refused.txt"
+LETTERS = 200  # bytes; a system's names have 255
 Stamp = tuple[int, int, int]  # size, time of the last change, number of the file
 Ask = Callable[[Path], Answers]
 Tell = Callable[[str], None]
@@ -86,7 +88,14 @@ class WatchedFolder:
     def _look(self) -> dict[Path, Stamp]:
         """Return what lies in the folder, by name."""
         found = {}
-        for path in sorted(self.folder.iterdir()):
+        try:
+            there = sorted(self.folder.iterdir())
+        except OSError as error:
+            raise TaamctlError(
+                f"--watch {self.folder} cannot be read any more: {error.strerror}",
+                "put it there again, and run the same command again: nothing is done twice",
+            ) from None
+        for path in there:
             if path.suffix in TAKEN and not path.name.startswith(".") and path.is_file():
                 stamp = _stamp(path)
                 if stamp is not None:
@@ -98,7 +107,7 @@ class WatchedFolder:
         if self._seen.get(path) == stamp:
             return
         try:
-            name = f"{path.name}.{provenance.sha256(path)[:8]}"
+            name = f"{_begin(path.name)}.{provenance.sha256(path)[:8]}"
         except OSError as error:
             self.tell(f"{path} cannot be read: {error.strerror}")
             self._seen[path] = stamp
@@ -131,8 +140,18 @@ class WatchedFolder:
 
     def _forget_refusals(self, path: Path) -> None:
         """Remove what was said of earlier bytes of a file that is answered now."""
-        for old in self.into.glob(f"{escape(path.name)}.{'[0-9a-f]' * 8}{REFUSED}"):
+        for old in self.into.glob(f"{escape(_begin(path.name))}.{'[0-9a-f]' * 8}{REFUSED}"):
             old.unlink()
+
+
+def _begin(name: str) -> str:
+    """Return as much of a file's name as leaves room for what an answer's name, and that of the
+    file that it is written to first, have more; the checksum tells what the rest told.
+    """
+    whole = os.fsencode(name)
+    if len(whole) <= LETTERS:
+        return name
+    return whole[:LETTERS].decode(errors="ignore")
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
 CHOICES = ("local", "dask")
+MOST = 256  # workers on one machine: each is a process with torch in it
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ class Executor:
     ] = None
     workers: Annotated[
         int | None,
-        Option("--workers", help="Dask worker processes to start on this machine.", min=1),
+        Option(
+            "--workers", help="Dask worker processes to start on this machine.", min=1, max=MOST
+        ),
     ] = None
 
     def check(self) -> None:

@@ -50,7 +50,8 @@ def command(
     from taamctl.bank.score import score
     from taamctl.importing.upgrade_graph import file_if_given
 
-    watching.require_alone(named, out=out is not None, json=as_json, score=scored)
+    explain = answering.explain is not None
+    watching.require_alone(named, out=out is not None, json=as_json, score=scored, explain=explain)
     if out is not None:
         answers.require_writer(out)
     answering.require_one(scored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from taamctl.bank.answers import Answers
     from taamctl.bank.bank import Bank
     from taamctl.bank.predict_options import PredictOptions
+
+EVERY = 2.0  # seconds, unless a call says otherwise
 
 
 @dataclass(frozen=True)
@@ -35,17 +38,20 @@ class Watching:
         bool, Option("--once", help="Answer what lies there, and end; 1 where one is refused.")
     ] = False
     every: Annotated[
-        float,
+        float | None,
         Option(
             "--every",
             metavar="SECONDS",
-            help="Between two looks; a file that changes between them is not taken yet.",
+            help="Between two looks; a file that changes between them is not taken yet. "
+            "Default: 2.0.",
             min=0.01,
+            max=86_400,
         ),
-    ] = 2.0
+    ] = None
     kind: Annotated[
-        str, Option("--format", help="Of their answers: csv, json, jsonl or parquet.")
-    ] = "csv"
+        str | None,
+        Option("--format", help="Of their answers: csv, json, jsonl or parquet. Default: csv."),
+    ] = None
 
     def require_alone(self, named: OneGraph, **others: bool) -> None:
         """Refuse options that would not be read.
@@ -53,7 +59,12 @@ class Watching:
         Args:
             others: further options for one graph, and whether they were given.
         """
-        given = {"once": self.once, "into": self.into is not None}
+        given = {
+            "once": self.once,
+            "into": self.into is not None,
+            "every": self.every is not None,
+            "format": self.kind is not None,
+        }
         if self.watch is not None:
             given = {"graph": named.graph is not None, "dataset": named.dataset is not None}
             given |= others
@@ -72,20 +83,24 @@ class Watching:
 def run(
     bank: Bank, options: PredictOptions, context: Path | None, how: Watching, *, quiet: bool
 ) -> None:
-    """Answer what comes, and print the path of every answer and refusal."""
+    """Answer what comes, and print the path of every answer and refusal.
+
+    The context is opened once: where it cannot be, no graph is to blame.
+    """
     from taamctl.bank import answers, watched_folder
-    from taamctl.bank.bank import asked_once
+    from taamctl.bank.bank import asked_once, query_of
     from taamctl.bank.predictor import Predictor
 
     assert how.watch is not None
-    answers.require_writer(Path(f"answers.{how.kind}"))
+    ending = f".{how.kind or 'csv'}"
+    answers.require_kind(ending, f"--format {how.kind}")
     predictor = Predictor(bank, options)
     predictor.warm_up()
 
     def ask(path: Path) -> Answers:
         require_imported(path)
         try:
-            return asked_once(predictor, path, context)
+            return asked_once(predictor, path, old)
         except MemoryError:  # of this graph: the next one may fit
             raise TaamctlError(
                 f"{path} does not fit into memory",
@@ -93,11 +108,13 @@ def run(
             ) from None
 
     folder = watched_folder.WatchedFolder(
-        how.watch, how.into or how.watch / "answers", f".{how.kind}", ask, teller(quiet)
+        how.watch, how.into or how.watch / "answers", ending, ask, teller(quiet)
     )
     refused = False
-    for path in folder.results(how.every, once=how.once):
-        typer.echo(str(path))
-        refused = refused or path.name.endswith(watched_folder.REFUSED)
+    with ExitStack() as files:
+        old = None if context is None else query_of(context, files)
+        for path in folder.results(how.every or EVERY, once=how.once):
+            typer.echo(str(path))
+            refused = refused or path.name.endswith(watched_folder.REFUSED)
     if refused:
         raise typer.Exit(1)

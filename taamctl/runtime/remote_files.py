@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 # of two letters or more: one is a drive of Windows. A path has lost one of two slashes.
 URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)
-WANTED = re.compile(r"(.+)#sha256=([0-9a-f]{64})", re.DOTALL)
+WANTED = re.compile(r"(.+)#sha256=(.*)", re.DOTALL | re.IGNORECASE)
+CHECKSUM = re.compile(r"[0-9a-f]{64}")
 SECRET = re.compile(r"(?<=//)[^/@]*@|\?.*", re.DOTALL)  # a password, a signature
 # what a store says of a file that changes with it
 TELLING = {
@@ -60,8 +61,7 @@ def local(given: str | Path) -> Path:
     url = url_of(given)
     if url is None:
         return Path(given)
-    wanted = WANTED.fullmatch(url)
-    name, checksum = (wanted[1], wanted[2]) if wanted else (url, "")
+    name, checksum = _wanted(url)
     with _reaching(name):
         store, place, info = _found(name)
     home = Path.home() / ".cache" / "taamctl" / "remote" / _short(name)
@@ -75,6 +75,22 @@ def local(given: str | Path) -> Path:
             "it is another file, or it changed: compare it with the one that was meant",
         )
     return path
+
+
+def _wanted(url: str) -> tuple[str, str]:
+    """Return a URL and the checksum that is asked for; empty: none is. A server would not see one
+    that is mistyped, and it would be held to nothing.
+    """
+    wanted = WANTED.fullmatch(url)
+    if wanted is None:
+        return url, ""
+    checksum = wanted[2].lower()
+    if CHECKSUM.fullmatch(checksum) is None:
+        raise TaamctlError(
+            f"{shown(url)}: #sha256= is followed by {len(checksum)} signs that are no checksum",
+            "give all 64 hexadecimal digits, as sha256sum prints them, or leave #sha256= out",
+        )
+    return wanted[1], checksum
 
 
 def _found(url: str) -> tuple[AbstractFileSystem, str, dict[str, str]]:
@@ -96,15 +112,20 @@ def _found(url: str) -> tuple[AbstractFileSystem, str, dict[str, str]]:
 
 
 def _kept(home: Path, info: dict[str, str]) -> Path | None:
-    """Return what was brought before, where it is still what the store has."""
+    """Return what was brought before, where it is still what the store has. A record that cannot
+    be read is none.
+    """
     record = home / "file.json"
     if not record.is_file() or not set(info) - {"size"}:
         return None
-    kept = atomic_files.read_json(record)
-    path = home / str(kept["path"])
-    if kept["info"] != info or not path.is_file():
+    try:
+        kept = atomic_files.read_json(record)
+        path, told, checksum = home / str(kept["path"]), kept["info"], kept["sha256"]
+    except (TaamctlError, KeyError, TypeError):
         return None
-    return path if provenance.sha256(path) == kept["sha256"] else None
+    if told != info or not path.is_file():
+        return None
+    return path if provenance.sha256(path) == checksum else None
 
 
 def _brought(

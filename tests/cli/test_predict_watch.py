@@ -91,7 +91,12 @@ def test_stopped_at_any_answer_it_goes_on_where_it_was(
         (("--into", "x"), "--into belongs to --watch FOLDER"),
         (("--watch", "in", "--graph", "in/monday.h5"), "--graph does not go together"),
         (("--watch", "in", "--score"), "--score does not go together"),
-        (("--watch", "in", "--format", "xls"), "no format for .xls"),
+        (("--graph", "in/monday.h5", "--every", "3"), "--every belongs to --watch FOLDER"),
+        (("--graph", "in/monday.h5", "--format", "json"), "--format belongs to --watch FOLDER"),
+        (("--watch", "in", "--explain", "3"), "--explain does not go together"),
+        (("--watch", "in", "--format", "xls"), "--format xls: no format for .xls"),
+        (("--watch", "in", "--every", "inf"), "'--every'"),
+        (("--watch", "in", "--once", "--context", "old.h5"), "no file old.h5"),
     ],
 )
 def test_options_that_would_not_be_read_are_refused(
@@ -132,3 +137,32 @@ def test_a_graph_that_does_not_fit_stops_no_other(
     assert ended.value.code == 1
     assert "monday.h5 does not fit into memory" in capsys.readouterr().err
     assert len(list((tmp_path / "out").glob("*.csv"))) == 1
+
+
+def test_a_name_as_long_as_can_be_stops_no_other(
+    support: ModuleType, made: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "in" / "monday.h5").rename(tmp_path / "in" / f"{'ü' * 126}.h5")
+    (tmp_path / "in" / "nodes.csv").rename(tmp_path / "in" / f"{'a' * 251}.csv")
+    done = support.taamctl(tmp_path, *ONCE)
+    assert done.code == 1, done.err
+    written = {path.name for path in (tmp_path / "in" / "answers").glob("[!.]*")}
+    assert {(name[0], Path(name).suffix) for name in written} == {
+        ("ü", ".csv"),
+        ("a", ".txt"),
+        ("t", ".csv"),
+    }
+    assert support.taamctl(tmp_path, *ONCE).code == 0
+
+
+def test_a_folder_that_goes_away_ends_the_watch_with_a_word(made: Path, tmp_path: Path) -> None:
+    from taamctl.bank.watched_folder import WatchedFolder
+    from taamctl.core.errors import TaamctlError
+
+    watched = tmp_path / "in"
+    watched.mkdir()
+    folder = WatchedFolder(watched, tmp_path / "out", ".csv", ask=None, tell=print)  # type: ignore[arg-type]
+    watched.rmdir()
+    with pytest.raises(TaamctlError, match=r"--watch .* cannot be read any more"):
+        list(folder.results(0.01, once=True))

@@ -82,6 +82,15 @@ def test_from_python_too_and_a_new_bank_is_taken(here) -> None:
         taamctl.load_bank("memory://bucket/model.tar")
 
 
+def test_an_unpacked_bank_that_was_damaged_is_unpacked_again(here) -> None:
+    url = f"file://{here}/model.tar"
+    wanted = taamctl.load_bank(url).predict(here / "shop.h5").confidence.tolist()
+    for damaged in ("manifest.json", "router-*.h5", "tasks/*.h5"):
+        (found,) = (here / "home").rglob(f"bank/{damaged}")
+        found.write_bytes(found.read_bytes()[:-20])
+        assert taamctl.load_bank(url).predict(here / "shop.h5").confidence.tolist() == wanted
+
+
 def graph_of(here: Path) -> NodeGraph:
     return _imported.read(here / "shop.h5")
 

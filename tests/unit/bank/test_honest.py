@@ -155,7 +155,7 @@ def test_a_bank_that_keeps_no_nodes_answers_as_before_and_says_what_it_lacks(
     found = bank.predict(graph, options=PredictOptions("router", unknown=0.05))
     assert found.calibration == 1.0
     assert 0.01 < found.unknown.mean() < 0.4, "by the thresholds of the tasks"
-    with pytest.raises(TaamctlError, match="keeps no validation nodes") as caught:
+    with pytest.raises(TaamctlError, match="keeps no or too few validation nodes") as caught:
         bank.predict(graph, options=PredictOptions("router", sets=0.9))
     assert "bank.val_rows" in caught.value.hint
 
@@ -311,3 +311,25 @@ def test_the_table_of_the_page_is_that_of_what_was_kept() -> None:
     spec.loader.exec_module(made)
     page = (ROOT / "taamctl" / "docs" / "honest-answers.md").read_text(encoding="utf-8")
     assert made.table(KEPT) in page, "print it again: python tests/honest_table.py FILE"
+
+
+@pytest.mark.parametrize(("rows", "known"), [(1, False), (8, False), (9, True)])
+def test_too_few_kept_nodes_tell_nothing(
+    tmp_path: Path, config: MakeConfig, rows: int, known: bool
+) -> None:
+    made = config("linear_probe", "bank.router.width=24", f"bank.val_rows={rows}")
+    bank = load_bank(taught(tmp_path / "bank", made, ("ab",)))
+    assert (bank.router.honest is not None) == known
+    if not known:
+        assert false_alarms(bank, drawn("ab", 1, 6)) < 0.5
+        with pytest.raises(TaamctlError, match="too few validation nodes"):
+            bank.predict(drawn("ab", 1, 6), sets=0.9)
+
+
+def test_a_set_that_too_few_nodes_can_vouch_for_holds_every_class(honest: Bank) -> None:
+    kept = honest.router.honest
+    assert kept is not None
+    for share, every in ((1 - 2 / kept.nodes, False), (1 - 1 / (kept.nodes + 2), True)):
+        found = honest.predict(drawn("ab", 3, 2, nodes=5), sets=share)
+        assert found.sets is not None
+        assert bool(found.sets.all()) == every

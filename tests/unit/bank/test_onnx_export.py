@@ -19,6 +19,7 @@ from taamctl.bank.graph_source import Source, normalised
 from taamctl.bank.predict_options import PredictOptions
 from taamctl.bank.predictor import Predictor
 from taamctl.bank.single_nodes import SingleNodes
+from taamctl.bank.verify import verify
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, to_scipy
@@ -157,3 +158,10 @@ def test_without_onnx_it_says_how_to_get_it(bank, tmp_path, monkeypatch) -> None
     with pytest.raises(TaamctlError, match="needs the package onnx") as caught:
         onnx_export.export(load_bank(bank), tmp_path / "out", "router")
     assert caught.value.hint == "pip install 'taamctl[onnx]'"
+
+
+def test_models_are_not_put_into_a_bank(bank, tmp_path) -> None:
+    pytest.importorskip("onnx")
+    with pytest.raises(TaamctlError, match="a bank lies there"):
+        onnx_export.export(load_bank(bank), bank, "router")
+    assert all(finding.good for finding in verify(bank))

@@ -598,6 +598,13 @@ def test_options_that_do_not_go_together_are_refused(
     assert isinstance(error, TaamctlError) and words in error.message and hint in error.hint
 
 
+def test_more_workers_than_a_machine_holds_are_refused_before_they_start(
+    tmp_path: Path, support: Any
+) -> None:
+    done = support.taamctl(tmp_path, "run", "--executor", "dask", "--workers", "999999")
+    assert done.code == 2 and "'--workers'" in done.err
+
+
 # --------------------------------------------------------------------------------------------------
 
 

@@ -128,3 +128,20 @@ def test_a_missing_package_is_named(store: Store, monkeypatch) -> None:
     with pytest.raises(TaamctlError, match="Install s3fs") as caught:
         local("s3://bucket/a.h5")
     assert "taamctl[remote]" in caught.value.hint
+
+
+@pytest.mark.parametrize("said", ["garbage", "{}", "[1]", "null", '{"path": 1, "info": 2}'])
+def test_a_record_that_cannot_be_read_is_none(store: Store, tmp_path: Path, said: str) -> None:
+    url = store.put("a.h5", b"one")
+    path = local(url)
+    next(tmp_path.rglob("file.json")).write_text(said)
+    assert local(url) == path and path.read_bytes() == b"one"
+
+
+def test_a_mistyped_checksum_is_not_passed_over(store: Store) -> None:
+    url = store.put("a.h5", b"one")
+    whole = hashlib.sha256(b"one").hexdigest()
+    assert local(f"{url}#SHA256={whole.upper()}").read_bytes() == b"one"
+    for typed in ("", "abc", whole[:-1], whole + "0", "g" * 64):
+        with pytest.raises(TaamctlError, match="no checksum"):
+            local(f"{url}#sha256={typed}")
