@@ -31,9 +31,14 @@ def warn_of_other_code() -> None:
 
 
 def _code_of(package: Path) -> dict[str, bytes]:
-    """Return path -> content of a package's modules."""
-    files = sorted(package.rglob("*.py"))
-    return {file.relative_to(package).as_posix(): file.read_bytes() for file in files}
+    """Return path -> content of a package's modules; those of its stages lie inside where it is
+    installed, and beside it in a checkout.
+    """
+    files = {file.relative_to(package): file for file in package.rglob("*.py")}
+    stages = package.parent / "stages"
+    if stages.is_dir() and not (package / "stages").is_dir():
+        files |= {file.relative_to(package.parent): file for file in stages.rglob("*.py")}
+    return {path.as_posix(): file.read_bytes() for path, file in sorted(files.items())}
 
 
 def set_usual_of_own(tree: dict[str, object], overrides: Sequence[str], *, quiet: bool) -> None:

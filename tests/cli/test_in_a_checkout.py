@@ -19,6 +19,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     running = Path(taamctl.__file__).parent
     ignored = shutil.ignore_patterns("__pycache__", "*.npz", "*.png")
     shutil.copytree(running, tmp_path / "taamctl", ignore=ignored)
+    beside = running.parent / "stages"
+    if beside.is_dir():
+        shutil.copytree(beside, tmp_path / "stages", ignore=ignored)
     (tmp_path / "dvc.yaml").write_text("stages: {}\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -28,6 +31,22 @@ def test_the_same_code_needs_no_warning(checkout: Path, capsys: pytest.CaptureFi
     assert (checkout / "taamctl" / "cli" / "app.py").is_file()
     this_folder.warn_of_other_code()
     assert capsys.readouterr().err == ""
+
+
+def test_stages_lie_inside_an_installed_package_and_beside_that_of_a_checkout(
+    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not (checkout / "stages").is_dir():
+        pytest.skip("the package that runs is installed, and no checkout")
+    installed = checkout.parent / "site-packages" / "taamctl"
+    shutil.copytree(checkout / "taamctl", installed)
+    shutil.copytree(checkout / "stages", installed / "stages")
+    monkeypatch.setattr(this_folder, "__file__", str(installed / "cli" / "this_folder.py"))
+    this_folder.warn_of_other_code()
+    assert capsys.readouterr().err == ""
+    (checkout / "stages" / "train.py").write_text("", encoding="utf-8")
+    this_folder.warn_of_other_code()
+    assert "not this checkout's" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("edit", ["changed", "added", "removed"])
