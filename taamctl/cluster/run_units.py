@@ -8,7 +8,7 @@ command that is stopped goes on where it was.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -98,8 +98,8 @@ def _send(
 
 def _portable(context: Context) -> Context:
     """Return what of a context goes to another machine: paths in full, nobody who listens."""
-    plain = Context(context.params, _absolute(context.layout), wait=context.wait)
-    return replace(plain, force=context.force)
+    layout = _absolute(context.layout)
+    return Context(context.params, layout, force=context.force, wait=context.wait)
 
 
 def _absolute(layout: Layout) -> Layout:
@@ -116,8 +116,7 @@ def work(context: Context, expected: Sequence[probe.Expected], run: Run) -> list
     for each in expected:
         probe.require_here(each)
     told: list[str] = []
-    listen: Callable[[str], None] = told.append
-    here = replace(context, tell=listen)
+    here = replace(context, tell=told.append)
     infer.run(here, *run)
     evaluate.run(here, *run)
     return told

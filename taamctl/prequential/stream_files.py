@@ -16,6 +16,7 @@ from taamctl.runtime.job import Context, Outcome
 from taamctl.store import atomic_files
 from taamctl.store.artefacts import Artefact
 from taamctl.store.atomic_files import atomic
+from taamctl.store.lock import writing
 
 NAME = "stream.json"
 MADE_BY = "taamctl stream"
@@ -63,10 +64,13 @@ def one_dataset(context: Context, prepared: Prepared, wanted: RunParams) -> Path
         "conditions": conditions(prepared, wanted.methods),
         "runs": runs,
     }
-    atomic_files.write_json(folder / NAME, result)
-    read = atomic_files.read_json(folder / NAME, MADE_BY)
-    write(folder, prepared.dataset, read["runs"])
-    return folder / NAME
+    path = folder / NAME
+    # table and figure are those of the summary, also where two commands end together
+    with writing(path, wait=context.wait, tell=context.tell):
+        atomic_files.write_json(path, result)
+        read = atomic_files.read_json(path, MADE_BY)
+        write(folder, prepared.dataset, read["runs"])
+    return path
 
 
 def told_of(made: Outcome) -> dict[str, Plain]:

@@ -19,6 +19,7 @@ from taamctl.cli.all_verbs import made_for
 from taamctl.core.errors import TaamctlError
 from taamctl.pipeline import remains
 from taamctl.store.artefacts import Artefact
+from taamctl.store.lock import writing
 
 SMALL = (
     "--set",
@@ -195,3 +196,16 @@ def test_debian_is_replayed_in_a_random_order(
     assert run["known_nodes"] > 45_000
     assert run["accuracy"] > 0.65
     assert run["forgetting"] < 0.02
+
+
+def test_a_summary_is_written_by_one_command_at_a_time(tmp_path: Path) -> None:
+    call = ("stream", "--dataset", "drifting", "--method", "finetune", "--seed", "1", *SMALL)
+    summary = tmp_path / HERE / "stream.json"
+    with (
+        writing(summary, wait=False, tell=print),
+        pytest.raises(TaamctlError, match=r"stream.json is being written by"),
+    ):
+        here(tmp_path, *call, "--no-wait", "--quiet")
+    assert not summary.exists()
+    here(tmp_path, *call, "--no-wait", "--quiet")
+    assert summary.exists()
