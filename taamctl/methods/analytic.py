@@ -85,9 +85,11 @@ class Method(Base):
         y = data.y.to(self.device)
         hops = self._hops(data.h, data.extras)
         classes = data.task.high - data.task.low
-        mine = ridge.collect(hops, y - data.task.low, classes, self._lift, self.params)
-        self._kept = self._kept.joined(squeezed.of_task(mine, self._rank))
-        self._weight, _ = ridge.solve(self._kept.sums(), self.params, self._factor)
+        mine = squeezed.of_nodes(
+            hops, y - data.task.low, classes, self._lift, self.params, self._rank
+        )
+        self._kept = self._kept.joined(mine)
+        self._weight, _ = self._kept.solve(self.params, self._factor)
         progress.advance(self.steps(data.task.index))
         predicted = self._scores(hops).argmax(1)
         return np.array([(predicted != y).float().mean().cpu()], np.float32)

@@ -32,6 +32,9 @@ STEP = 0.0015  # seconds of an optimiser step that no row pays for
 PROBE_STEPS = 20.0  # L-BFGS evaluations of a logistic regression
 PROBE_START = 1.0  # seconds until its library is there
 RIDGE_SOLVES = 2.0  # float64 products of P x P matrices that solving one stage amounts to
+RIDGE_TRIED = 13.0  # ridges that a squeezed regression is solved for
+SQUEEZES = 6.0  # products of a task's covariance with its directions
+SQUEEZE_SPARSE = 0.25  # time of such a product over sparse rows, over that of full ones, at most
 ANSWER = 1.8  # time of a modulator's answer over that of its two products
 INFER_PASSES = 8.0  # times that a query's N x 256 floats are gone over, per stage
 PROPAGATE_START = 1.0  # seconds until the propagation's library is there
@@ -329,8 +332,31 @@ def train_ridge(c: Counts, r: Rates, width: int, views: int) -> Cost:
     solves = c.tasks * RIDGE_SOLVES * 2.0 * width**3
     work = (2.0 * c.train * views * width**2 + solves) / (r.dense / 2)
     memory = TORCH + 8.0 * (8 * width**2) + 8.0 * c.largest * (views * c.features + 2 * width)
-    disk = 4.0 * width * (c.classes * c.tasks / 2 + c.features)
-    return Cost("train", memory, disk, PER_ARTEFACT + work)
+    return Cost("train", memory, _weights_and_lift(c, width), PER_ARTEFACT + work)
+
+
+def train_squeezed(c: Counts, r: Rates, width: int, views: int, rank: int) -> Cost:
+    """Price the closed form with `rank` directions per task: an iteration over the Gram matrix of
+    a task, or over its nodes where they are few and sparse, and a solve per task and ridge of a
+    system as wide as all directions.
+    """
+    rows = c.largest * views
+    if rows < width and c.is_sparse:
+        square, sums = 0.0, 4.0 * c.train * views * width * SQUEEZE_SPARSE * SQUEEZES * rank
+    else:
+        square = 4.0 * width**2
+        sums = 2.0 * width**2 * (c.train * views + c.tasks * SQUEEZES * rank)
+    columns = rank * c.tasks + c.classes
+    solves = c.tasks * RIDGE_TRIED * 4.0 * width * columns**2 / 3
+    memory = TORCH + 8.0 * (square + 4 * width * columns + rows * (c.features + 2 * width))
+    disk = _weights_and_lift(c, width) + 2.0 * width * columns
+    return Cost("train", memory, disk, PER_ARTEFACT + (sums + solves) / (r.dense / 2))
+
+
+def _weights_and_lift(c: Counts, width: int) -> float:
+    """Return the bytes of a regression's weights after every task, and of its random matrix."""
+    drawn = width if width < c.features else width - c.features
+    return 4.0 * (width * c.classes * c.tasks / 2 + c.features * drawn)
 
 
 def _train_memory(c: Counts, w: Workload, rows: float, arrays: tuple[float, float]) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from taamctl.learning.contract.method import Method
+from taamctl.learning.kernels import squeezed
 from taamctl.params.train_params import RidgeParams
 from taamctl.planning import costs
 from taamctl.planning.costs import Cost, Counts, Rates, Workload
@@ -29,7 +30,11 @@ class Formula:
 
 def _ridge(own: object, c: Counts, w: Workload, r: Rates) -> Cost:
     assert isinstance(own, RidgeParams)
-    return costs.train_ridge(c, r, own.profile_width(c.features), 1 + len(own.hops) * own.views)
+    width, views = own.profile_width(c.features), 1 + len(own.hops) * own.views
+    rank: int | None = getattr(own, "rank", None)
+    if rank is None or squeezed.is_whole(width, rank, c.tasks):
+        return costs.train_ridge(c, r, width, views)
+    return costs.train_squeezed(c, r, width, views, rank)
 
 
 def _ridge_answer(own: object, c: Counts) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import reduce
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from taamctl.core.late_torch import torch
 from taamctl.learning.contract import device as devices
 from taamctl.learning.contract.method import Method, State
-from taamctl.learning.kernels import ridge
+from taamctl.learning.kernels import ridge, squeezed
 from taamctl.params.train_params import RidgeParams, TrainParams
 from taamctl.planning.costs import HASHED, Counts
 from taamctl.planning.drawn_stream import DrawnStage
@@ -215,20 +216,37 @@ class Rehearsal:
         hops = dict.fromkeys(own.hops, data.h)
         classes = data.task.high - data.task.low
 
-        def collect() -> None:
-            ridge.collect(hops, data.y - data.task.low, classes, lift, own)
+        rank: int | None = getattr(own, "rank", None)
+        if squeezed.is_whole(width, rank, counts.tasks):
+            rank = None
 
-        collect()
-        sums = spent(collect) * (stage.cut * counts.tasks)
+        def keep() -> squeezed.Kept:
+            return squeezed.of_nodes(hops, data.y - data.task.low, classes, lift, own, rank)
+
+        kept = keep()
+        sums = spent(keep) * (stage.cut * counts.tasks)
         state = {"weight": np.zeros((width, counts.classes), np.float32)}
         method.load({"lift": lift.matrix.numpy()}, [state])
         query = stage.query(self.method.facts.query_needs)
         # what a stage predicts of its own rows, and the hops of them
         again = least_spent(lambda: method.logits(query, 0)) * (counts.train / len(query.h))
-        solving, solved = Solving.measured(width, counts.classes), Spent()
-        for t in range(counts.tasks):
-            solved += solving.ridge(counts.train * (t + 1) / counts.tasks, own.ridge)
+        solved = self._solved(own, kept)
         return Rehearsed(sums + again + solved, _of_infer(method, stage, counts))
+
+    def _solved(self, own: RidgeParams, kept: squeezed.Kept) -> Spent:
+        """Return what a regression per stage takes.
+
+        Args:
+            kept: of one task.
+        """
+        counts = self.counts
+        if not len(kept.gram) and own.ridge is None:
+            middle = reduce(squeezed.Kept.joined, [kept] * ((counts.tasks + 1) // 2))
+            return spent(lambda: middle.solve(own)) * counts.tasks
+        solving, total = Solving.measured(len(kept.cross), counts.classes), Spent()
+        for t in range(counts.tasks):
+            total += solving.ridge(counts.train * (t + 1) / counts.tasks, own.ridge)
+        return total
 
 
 def _slope(once: Once, least: Mapping[str, int], name: str, most: int, base: Spent) -> Spent:

@@ -95,8 +95,7 @@ class Measured:
         if self.whole(params):
             rank, factor = None, 1.0
         kept = [squeezed.of_task(sums, rank) for sums in self.sums(params)]
-        total = reduce(squeezed.Kept.joined, kept).sums()
-        weight, strength = ridge.solve(total, params, factor)
+        weight, strength = reduce(squeezed.Kept.joined, kept).solve(params, factor)
         words = squeezed.words(width, self.info.num_classes, params.rank, tasks)
         row: dict[str, Any] = {"words": words, "ridge": strength}
         lift, bounds = self.lift(params), np.array(self.info.bounds)

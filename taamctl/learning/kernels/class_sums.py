@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.late_torch import torch
 from taamctl.core.types import Array
 from taamctl.learning.kernels import ridge
 from taamctl.params.train_params import RidgeParams

@@ -10,12 +10,13 @@ meaning. Source: ours; Nystroem's approximation after subspace iteration (Halko 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from taamctl.core.late_torch import torch
 from taamctl.core.seeding import torch_generator
-from taamctl.learning.kernels import ridge
+from taamctl.learning.kernels import low_rank, ridge, sparse_rows
+from taamctl.params.train_params import RidgeParams
 
 STEPS = 5  # of subspace iteration: more change no accuracy that was measured
 ROUNDING = 1e-6  # of the largest eigenvalue: below is the rounding of float32 products
@@ -66,9 +67,20 @@ class Kept:
         if len(self.gram):
             gram = ridge.unpack(self.gram.double(), len(cross))
         else:
-            wide = torch.cat([cross, self.factors.double()], 1)
+            wide = self._wide()
             gram = wide @ wide.T + torch.diag(self.rest.double())
         return ridge.Sums(gram, cross, self.nodes)
+
+    def solve(self, params: RidgeParams, factor: float = 1.0) -> tuple[torch.Tensor, float]:
+        """Return W and the ridge, as `ridge.solve` does of the sums."""
+        if len(self.gram) or params.ridge is not None:
+            return ridge.solve(self.sums(), params, factor)
+        rest, cross = self.rest.double(), self.cross.double()
+        return low_rank.solve(self._wide(), rest, cross, self.nodes, params.exponent, factor)
+
+    def _wide(self) -> torch.Tensor:
+        """Return U with G ~ U U^T + diag(rest), [P, C + K] float64."""
+        return torch.cat([self.cross, self.factors], 1).double()
 
     def arrays(self) -> dict[str, torch.Tensor]:
         """Return it as tensors by name."""
@@ -101,14 +113,42 @@ def of_task(sums: ridge.Sums, rank: int | None) -> Kept:
     Args:
         rank: most directions; None: the whole Gram matrix.
     """
-    kept = replace(Kept.empty(len(sums.cross), False), cross=sums.cross.float(), nodes=sums.nodes)
+    cross = sums.cross.float()
     if rank is None:
+        kept = replace(Kept.empty(len(cross), False), cross=cross, nodes=sums.nodes)
         return replace(kept, gram=ridge.pack(sums.gram).float())
-    mean = kept.cross.double()
+    mean = cross.double()
     within = sums.gram - mean @ mean.T
-    factors = leading(within, rank).half()
-    rest = within.diagonal() - factors.double().square().sum(1)
-    return replace(kept, factors=factors, rest=rest.clamp(min=0).float())
+    return _squeezed(leading(within, rank), within.diagonal(), cross, sums.nodes)
+
+
+def of_nodes(
+    hops: ridge.Hops,
+    y: torch.Tensor,
+    classes: int,
+    lift: ridge.Lift,
+    params: RidgeParams,
+    rank: int | None,
+) -> Kept:
+    """Return what is kept of one task's nodes, their Gram matrix formed only where it has to be.
+
+    Args:
+        hops, y: as for `ridge.collect`.
+    """
+    few = None if rank is None else sparse_rows.few(hops, y, classes, lift, params)
+    if rank is None or few is None:
+        return of_task(ridge.collect(hops, y, classes, lift, params), rank)
+    factors = leading_of(few.within, len(few.cross), rank)
+    return _squeezed(factors, few.diagonal(), few.cross.float(), few.nodes)
+
+
+def _squeezed(
+    factors: torch.Tensor, diagonal: torch.Tensor, cross: torch.Tensor, nodes: int
+) -> Kept:
+    """Return what is kept: directions, and what they leave of the diagonal of S."""
+    short = factors.half()
+    rest = diagonal - short.double().square().sum(1)
+    return Kept(torch.zeros(0), short, rest.clamp(min=0).float(), cross, nodes)
 
 
 def stored(sums: ridge.Sums, views: int) -> ridge.Sums:
@@ -132,22 +172,31 @@ def from_factors(factors: torch.Tensor, cross: torch.Tensor, nodes: int) -> ridg
 
 
 def leading(matrix: torch.Tensor, rank: int) -> torch.Tensor:
-    """Return B [P, K], K <= rank, with B B^T ~ a positive semidefinite matrix [P, P] float64, never
-    above it: A V (V^T A V)^-1 V^T A, V a basis of A^STEPS times a random matrix.
+    """Return `leading_of` a matrix [P, P] float64."""
+    return leading_of(lambda basis: matrix @ basis, len(matrix), rank)
+
+
+def leading_of(
+    times: Callable[[torch.Tensor], torch.Tensor], width: int, rank: int
+) -> torch.Tensor:
+    """Return B [P, K], K <= rank, with B B^T ~ a positive semidefinite matrix A [P, P], never above
+    it: A V (V^T A V)^-1 V^T A, V a basis of A^STEPS times a random matrix.
 
     It equals the matrix where that has no more than `rank` directions, and has no column more than
     the matrix has directions. Small changes of the matrix change B B^T little, whatever its
     eigenvalues.
+
+    Args:
+        times: A times a matrix [P, K] float64.
     """
-    columns = min(rank, len(matrix))
+    columns = min(rank, width)
     if not columns:
-        return matrix[:, :0]
-    basis = torch.randn(
-        len(matrix), columns, generator=torch_generator(0, "squeeze"), dtype=matrix.dtype
-    )
+        return torch.zeros(width, 0, dtype=torch.float64)
+    generator = torch_generator(0, "squeeze")
+    basis = torch.randn(width, columns, generator=generator, dtype=torch.float64)
     for _ in range(STEPS):
-        basis = torch.linalg.qr(matrix @ basis)[0]
-    image = matrix @ basis
+        basis = torch.linalg.qr(times(basis))[0]
+    image = times(basis)
     inner = basis.T @ image
     values, vectors = torch.linalg.eigh((inner + inner.T) / 2)
     used = values > ROUNDING * values.clamp(min=0).max()
