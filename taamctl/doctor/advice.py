@@ -16,7 +16,7 @@ from taamctl.doctor.task_ids import Routed
 from taamctl.evaluation import node_sampling, routing
 from taamctl.evaluation.node_sampling import ThinClass
 from taamctl.params.split_params import SplitParams
-from taamctl.planning import costs
+from taamctl.planning import costs, ridge_costs
 from taamctl.planning.costs import Rates, Workload
 from taamctl.planning.finding import NOTE, STOP, WARN, Finding, worded
 from taamctl.planning.fit import Line
@@ -305,7 +305,7 @@ def estimate(
         (costs.split(counts, rates), 1),
         (costs.precompute(counts, work, rates), 1),
         (costs.train_modulated(counts, work, rates), work.runs),
-        (costs.with_routers(answered, counts, work, rates), work.runs),
+        (ridge_costs.with_routers(answered, counts, work, rates), work.runs),
     )
     return [Estimate(c.stage, int(c.memory), int(c.disk), c.seconds, n) for c, n in priced]
 

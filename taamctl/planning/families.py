@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from taamctl.learning.contract.method import Method
 from taamctl.learning.kernels import squeezed
 from taamctl.params.train_params import RidgeParams
-from taamctl.planning import costs
+from taamctl.planning import costs, ridge_costs
 from taamctl.planning.costs import Cost, Counts, Rates, Workload
 
 
@@ -33,8 +33,8 @@ def _ridge(own: object, c: Counts, w: Workload, r: Rates) -> Cost:
     width, views = own.profile_width(c.features), 1 + len(own.hops) * own.views
     rank: int | None = getattr(own, "rank", None)
     if rank is None or squeezed.is_whole(width, rank, c.tasks):
-        return costs.train_ridge(c, r, width, views)
-    return costs.train_squeezed(c, r, width, views, rank)
+        return ridge_costs.train_ridge(c, r, width, views)
+    return ridge_costs.train_squeezed(c, r, width, views, rank)
 
 
 def _ridge_answer(own: object, c: Counts) -> float:
@@ -89,5 +89,5 @@ def answering(method: Method, c: Counts, w: Workload, r: Rates) -> Cost:
     answer = formula_of(method.facts.family, method.params).answer(method.params, c)
     cost = costs.infer(c, r, answer, once=method.cumulative)
     if method.facts.task_id == "inferred":
-        cost = costs.with_routers(cost, c, w, r)
+        cost = ridge_costs.with_routers(cost, c, w, r)
     return replace(cost, rough="edges" in method.facts.query_needs)

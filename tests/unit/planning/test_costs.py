@@ -16,7 +16,7 @@ from taamctl.learning.contract.method_plugin import method_class
 from taamctl.params.params_file import PACKAGED
 from taamctl.params.sections import Params
 from taamctl.params.train_params import LensParams, RidgeParams, TrainParams
-from taamctl.planning import calibrate, costs, families, plan
+from taamctl.planning import calibrate, costs, families, plan, ridge_costs
 from taamctl.planning.costs import REFERENCE, Counts, Workload
 
 COUNTS = Counts(
@@ -183,14 +183,14 @@ def test_learning_from_all_tasks_at_every_stage_costs_half_the_stages_more() -> 
 def test_the_closed_form_and_the_probe_do_not_depend_on_epochs() -> None:
     once = replace(WORK, epochs=1)
     ridge = RidgeParams({0: 1.0, 2: 1.0}, 1400, 1400, views=True, exponent=0.0, ridge=None)
-    assert families.training("closed form", ridge, COUNTS, WORK, REFERENCE) == costs.train_ridge(
-        COUNTS, REFERENCE, 1400, 3
-    )
+    assert families.training(
+        "closed form", ridge, COUNTS, WORK, REFERENCE
+    ) == ridge_costs.train_ridge(COUNTS, REFERENCE, 1400, 3)
     for family, own in (("closed form", ridge), ("probe", None)):
         cost = families.training(family, own, COUNTS, WORK, REFERENCE)
         assert families.training(family, own, COUNTS, once, REFERENCE) == cost
     narrow, wide = (
-        costs.train_ridge(COUNTS, REFERENCE, width, 3).seconds - costs.PER_ARTEFACT
+        ridge_costs.train_ridge(COUNTS, REFERENCE, width, 3).seconds - costs.PER_ARTEFACT
         for width in (1400, 2800)
     )
     assert 4 * narrow < wide < 8 * narrow
@@ -292,3 +292,13 @@ def test_features_that_are_held_densely_take_room_whatever_they_hold() -> None:
     assert dense.raw == filled.raw > sparse.raw
     assert costs.split(dense, REFERENCE).memory == costs.split(filled, REFERENCE).memory
     assert costs.stored_x(dense) == costs.stored_x(sparse) < costs.stored_x(filled)
+
+
+def test_a_squeezed_closed_form_costs_less_than_a_whole_one() -> None:
+    sparse = replace(COUNTS, features=4000, filled=0.02)
+    width, views = 4000, 3
+    whole = ridge_costs.train_ridge(sparse, REFERENCE, width, views)
+    found = ridge_costs.train_squeezed(sparse, REFERENCE, width, views, 8)
+    assert found.seconds < whole.seconds and found.memory < whole.memory
+    more = ridge_costs.train_squeezed(sparse, REFERENCE, width, views, 64)
+    assert more.seconds > found.seconds and more.disk > found.disk

@@ -1,0 +1,55 @@
+"""Rough prices of closed forms: a regression on node profiles, and routers that learn from sums."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from taamctl.planning.costs import PER_ARTEFACT, TORCH, Cost, Counts, Rates, Workload
+
+RIDGE_SOLVES = 2.0  # float64 products of P x P matrices that solving one stage amounts to
+RIDGE_TRIED = 13.0  # ridges that a squeezed regression is solved for
+SQUEEZES = 6.0  # products of a task's covariance with its directions
+SQUEEZE_SPARSE = 0.25  # time of such a product over sparse rows, over that of full ones, at most
+
+
+def train_ridge(c: Counts, r: Rates, width: int, views: int) -> Cost:
+    """Price the closed form: a Gram matrix 2 N P^2 per view and a solve per task, in float64;
+    all stages' sums are kept until the end.
+    """
+    solves = c.tasks * RIDGE_SOLVES * 2.0 * width**3
+    work = (2.0 * c.train * views * width**2 + solves) / (r.dense / 2)
+    memory = TORCH + 8.0 * (8 * width**2) + 8.0 * c.largest * (views * c.features + 2 * width)
+    return Cost("train", memory, _weights_and_lift(c, width), PER_ARTEFACT + work)
+
+
+def train_squeezed(c: Counts, r: Rates, width: int, views: int, rank: int) -> Cost:
+    """Price the closed form with `rank` directions per task: an iteration over the Gram matrix of
+    a task, or over its nodes where they are few and sparse, and a solve per task and ridge of a
+    system as wide as all directions.
+    """
+    rows = c.largest * views
+    if rows < width and c.is_sparse:
+        square, sums = 0.0, 4.0 * c.train * views * width * SQUEEZE_SPARSE * SQUEEZES * rank
+    else:
+        square = 4.0 * width**2
+        sums = 2.0 * width**2 * (c.train * views + c.tasks * SQUEEZES * rank)
+    columns = rank * c.tasks + c.classes
+    solves = c.tasks * RIDGE_TRIED * 4.0 * width * columns**2 / 3
+    memory = TORCH + 8.0 * (square + 4 * width * columns + rows * (c.features + 2 * width))
+    disk = _weights_and_lift(c, width) + 2.0 * width * columns
+    return Cost("train", memory, disk, PER_ARTEFACT + (sums + solves) / (r.dense / 2))
+
+
+def _weights_and_lift(c: Counts, width: int) -> float:
+    """Return the bytes of a regression's weights after every task, and of its random matrix."""
+    drawn = width if width < c.features else width - c.features
+    return 4.0 * (width * c.classes * c.tasks / 2 + c.features * drawn)
+
+
+def with_routers(cost: Cost, c: Counts, w: Workload, r: Rates) -> Cost:
+    """Add to `infer` what routers that learn from sums take at every stage."""
+    if w.routers is None:
+        return cost
+    views = 1 + len(w.routers.hops) * w.routers.views
+    solved = train_ridge(c, r, w.routers.profile_width(c.features), views)
+    return replace(cost, seconds=cost.seconds + solved.seconds)
