@@ -29,13 +29,14 @@ def train_squeezed(c: Counts, r: Rates, width: int, views: int, rank: int) -> Co
     """
     rows = c.largest * views
     if rows < width and c.is_sparse:
-        square, sums = 0.0, 4.0 * c.train * views * width * SQUEEZE_SPARSE * SQUEEZES * rank
+        held = rows * (c.features + 2 * width)
+        sums = 4.0 * c.train * views * width * SQUEEZE_SPARSE * SQUEEZES * rank
     else:
-        square = 4.0 * width**2
+        held = 4.0 * width**2 + c.largest * (views * c.features + 2 * width)
         sums = 2.0 * width**2 * (c.train * views + c.tasks * SQUEEZES * rank)
     columns = rank * c.tasks + c.classes
     solves = c.tasks * RIDGE_TRIED * 4.0 * width * columns**2 / 3
-    memory = TORCH + 8.0 * (square + 4 * width * columns + rows * (c.features + 2 * width))
+    memory = TORCH + 8.0 * (held + 4 * width * columns)
     disk = _weights_and_lift(c, width) + 2.0 * width * columns
     return Cost("train", memory, disk, PER_ARTEFACT + (sums + solves) / (r.dense / 2))
 

@@ -294,11 +294,11 @@ def test_features_that_are_held_densely_take_room_whatever_they_hold() -> None:
     assert costs.stored_x(dense) == costs.stored_x(sparse) < costs.stored_x(filled)
 
 
-def test_a_squeezed_closed_form_costs_less_than_a_whole_one() -> None:
-    sparse = replace(COUNTS, features=4000, filled=0.02)
-    width, views = 4000, 3
-    whole = ridge_costs.train_ridge(sparse, REFERENCE, width, views)
-    found = ridge_costs.train_squeezed(sparse, REFERENCE, width, views, 8)
-    assert found.seconds < whole.seconds and found.memory < whole.memory
-    more = ridge_costs.train_squeezed(sparse, REFERENCE, width, views, 64)
-    assert more.seconds > found.seconds and more.disk > found.disk
+@pytest.mark.parametrize("nodes", [600, 600_000])
+def test_a_squeezed_closed_form_costs_less_than_a_whole_one(nodes: int) -> None:
+    few = replace(COUNTS, features=4000, filled=0.02, tasks=3, train=nodes, largest=nodes // 3)
+    whole = ridge_costs.train_ridge(few, REFERENCE, 4000, 3)
+    found, more = (ridge_costs.train_squeezed(few, REFERENCE, 4000, 3, rank) for rank in (8, 64))
+    assert found.seconds < more.seconds < whole.seconds
+    assert found.memory < more.memory < whole.memory
+    assert found.disk < more.disk
