@@ -29,7 +29,7 @@ def train_squeezed(c: Counts, r: Rates, width: int, views: int, rank: int) -> Co
     """
     rows = c.largest * views
     if rows < width and c.is_sparse:
-        held = rows * (c.features + 2 * width)
+        held: float = rows * (c.features + 2 * width)
         sums = 4.0 * c.train * views * width * SQUEEZE_SPARSE * SQUEEZES * rank
     else:
         held = 4.0 * width**2 + c.largest * (views * c.features + 2 * width)
