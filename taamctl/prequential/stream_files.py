@@ -7,10 +7,11 @@ from pathlib import Path
 
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.params.run_params import RunParams
-from taamctl.prequential import choose_follower, replay_file, stream_figure
+from taamctl.prequential import choose_follower, replay_file
 from taamctl.prequential.replay_file import PROTOCOL, Prepared
 from taamctl.prequential.stream_marks import Told, marks
 from taamctl.prequential.stream_options import StreamOptions
+from taamctl.report import stream_figure
 from taamctl.report.report_tables import csv_text
 from taamctl.runtime.job import Context, Outcome
 from taamctl.store import atomic_files

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from taamctl.prequential.stream_figure import draw, means
 
 from taamctl.prequential.arrivals import Arrivals
-from taamctl.prequential.stream_figure import draw, means
 from taamctl.prequential.stream_marks import Told, balanced, cohorts, forgetting, marks, share
 
 

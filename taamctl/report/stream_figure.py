@@ -10,6 +10,7 @@ import numpy as np
 from taamctl.core.plain_values import Plain
 from taamctl.core.types import Array
 from taamctl.report import figure_axes, pictures
+from taamctl.report.method_looks import looks
 from taamctl.report.report_tables import csv_text
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ def _or_none(value: float) -> float | None:
 
 
 def _panel(axis: Axes, lines: Mapping[str, Array]) -> None:
-    for at, (name, values) in enumerate(lines.items()):
+    for look, (name, values) in zip(looks(list(lines)), lines.items(), strict=True):
         axis.plot(
             np.arange(1, len(values) + 1),
             100 * values,
-            pictures.LINES[at % len(pictures.LINES)],
-            color=pictures.COLOURS[at % len(pictures.COLOURS)],
-            marker=pictures.MARKERS[at % len(pictures.MARKERS)],
+            look.line,
+            color=look.colour,
+            marker=look.marker,
             markersize=3,
             linewidth=1,
             label=name,
