@@ -23,12 +23,12 @@ from taamctl.report import (
     paper_tables,
     render,
     report_rows,
-    same_scope,
 )
 from taamctl.report.collect import Made
 from taamctl.report.lens_table import LensRow
 from taamctl.report.pictures import Picture
 from taamctl.report.report_rows import SeedsRow, read_evaluation, row_of
+from taamctl.report.same_scope import EVERY
 from taamctl.runtime import provenance
 from taamctl.store import atomic_files
 
@@ -103,11 +103,10 @@ def write(folder: Path, found: Sources, decimals: int) -> None:
     units = lens_table.rows(found.lenses)
     best = leading.of(units)
     rows = _over_seeds(known, units)
-    scope = same_scope.common(rows)
-    shown = _over_seeds(known, units, scope)
+    shown = _over_seeds(known, units, EVERY)
     pictures: list[Picture] = []
     if found.pictures:
-        pictures = _drawn(found, known, shown, scope, units)
+        pictures = _drawn(found, known, shown, units)
     _remove_stale(folder, found.names())
     verdicts = [collect.verdicts(path) for path in found.verdicts]
     left_out = found.left_out
@@ -155,11 +154,10 @@ def _drawn(
     found: Sources,
     known: Mapping[str, Evaluation],
     rows: Sequence[SeedsRow],
-    scope: str,
     units: Sequence[LensRow],
 ) -> list[Picture]:
     """Return the figures, all rows in one scope."""
-    runs = [row_of(made, sha256, scope=scope) for sha256, made in known.items()]
+    runs = [row_of(made, sha256, scope=EVERY) for sha256, made in known.items()]
     timed = zip(found.made, found.seconds, strict=True)
     seconds = {made["sha256"]: spent for made, spent in timed if spent is not None}
     drawn = figures.draw_all(rows, runs, seconds, leading.of(units))

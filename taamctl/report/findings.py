@@ -69,10 +69,18 @@ def of_grouped(rows: Sequence[SeedsRow]) -> list[str]:
     where = "Where every graph to be answered holds one task's nodes (grouped)"
     aa, scope = percent(best.aa, None, 1), SCOPES[best.scope]
     if not others:
-        return [f"{where}, {best.name} gets {aa} % right, judged {scope}."]
+        return [f"{where}, {best.name} gets {aa} % right, judged {scope}.", *_own(best)]
     named = "".join(f"; {row.name} {percent(row.aa, None, 1)}" for row in others[:SHOWN])
     first = f"{where}, and a node is judged {scope}, {best.name} is best: {aa} %{named}."
-    return [first, *_close(best, others)]
+    return [first, *_own(best), *_close(best, others)]
+
+
+def _own(row: SeedsRow) -> list[str]:
+    """Say what a method gets in the scope that it is used in, where that is another one."""
+    if row.own_scope in ("", row.scope):
+        return []
+    aa = percent(row.spread(row.own_aa)[0], None, 1)
+    return [f"Judged {SCOPES[row.own_scope]}, as it is used and an easier task: {row.name} {aa} %."]
 
 
 def _close(best: SeedsRow, others: Sequence[SeedsRow]) -> list[str]:

@@ -109,9 +109,9 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
     )
     if same_scope.is_another(rows):
         lines.append(
-            f"All rows are judged in one scope, {rows[0].scope}. The last column is AA in the "
-            "scope that a method is used in: a narrower scope is an easier task, so that column is "
-            "no ranking."
+            f"Every row is judged in one scope, {rows[0].scope}, of one method as of many. The "
+            "last column is AA in the scope that a method is used in: a narrower scope is an "
+            "easier task, so that column is no ranking."
         )
     if len({r.scope for r in rows}) > 1:
         lines.append(
