@@ -31,8 +31,7 @@ def plan(
     if not everything:
         for missing in collect.missing(paths, *filters):
             context.tell(f"note: no evaluation of {missing}; it is not in the report")
-    verdicts = collect.verdict_files(context.layout)
-    sources = contents.sources(paths, verdicts, pictures=params.pictures)
+    sources = contents.sources(paths, context.layout, pictures=params.pictures)
     folder = context.layout.root / "report"
     recorded = {
         "report": canonical(params),
@@ -41,13 +40,8 @@ def plan(
         "usual": provenance.sha256(PACKAGED),  # rows say in what they differ from it
         "left_out": sources.left_out,
     }
-    inputs = (
-        *((path, "taamctl eval") for path in (*paths, *sources.losses)),
-        *((path, "taamctl eval --lens") for path in sources.lenses),
-        *((path, "taamctl reproduce") for path in verdicts),
-    )
     outputs = tuple(folder / name for name in sources.names())
-    return sources, Job("report", ", ".join(sources.datasets), recorded, inputs, outputs)
+    return sources, Job("report", ", ".join(sources.datasets), recorded, sources.inputs, outputs)
 
 
 def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False) -> Outcome:

@@ -164,6 +164,43 @@ def test_what_cannot_be_replayed_is_refused_before_anything_is_made(
     assert not (tmp_path / "outputs").exists()
 
 
+def test_methods_replayed_alike_stand_side_by_side_and_another_replay_says_what_it_replaces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*arguments: str) -> tuple[list[tuple[str, int]], str]:
+        here(tmp_path, *CALL, *arguments)
+        made = json.loads((tmp_path / HERE / "stream.json").read_text(encoding="utf-8"))
+        return [(run["method"], run["seed"]) for run in made["runs"]], capsys.readouterr().err
+
+    first, said = told("--method", "finetune")
+    assert first == [("finetune", 1)] and "replaced" not in said
+    for name in ("stream.csv", "stream-drifting.csv", "stream-drifting.svg"):
+        assert name in said and (tmp_path / HERE / name).is_file()
+    both, said = told("--method", "analytic")
+    assert both == [("finetune", 1), ("analytic", 1)] and "replaced" not in said
+    lines = (tmp_path / HERE / "stream.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + 2 * 4
+    # a replay that is not there any more goes from the table too
+    (tmp_path / HERE / "finetune" / "seed-1" / "stream.h5").unlink()
+    (tmp_path / HERE / "finetune" / "seed-1" / "stream.h5.provenance.json").unlink()
+    assert told("--method", "analytic")[0] == [("analytic", 1)]
+    other, said = told("--method", "finetune", "--draw", "2")
+    assert other == [("finetune", 1)]
+    note = next(line for line in said.splitlines() if "replaced" in line)
+    assert "draw 0 -> 2" in note and "--outputs" in note
+    assert said.index("replaced") < said.index("wrote")
+
+
+def test_a_summary_that_cannot_be_read_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / HERE / "stream.json"
+    path.parent.mkdir(parents=True)
+    for text in ("{", "[]", '{"runs": 3}'):
+        path.write_text(text, encoding="utf-8")
+        here(tmp_path, *CALL, "--method", "finetune", "--quiet")
+        made = json.loads(path.read_text(encoding="utf-8"))
+        assert [run["method"] for run in made["runs"]] == ["finetune"]
+
+
 def test_random_times_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ("stream", "--dataset", "synthetic", "--times", "random", "--draw", "3", "--seed", "1")
     here(tmp_path, *call, "--method", "finetune", *SMALL, "--quiet")
