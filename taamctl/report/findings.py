@@ -69,18 +69,23 @@ def of_grouped(rows: Sequence[SeedsRow]) -> list[str]:
     where = "Where every graph to be answered holds one task's nodes (grouped)"
     aa, scope = percent(best.aa, None, 1), SCOPES[best.scope]
     if not others:
-        return [f"{where}, {best.name} gets {aa} % right, judged {scope}.", *_own(best)]
+        return [f"{where}, {best.name} gets {aa} % right, judged {scope}.", *_own(rivals)]
     named = "".join(f"; {row.name} {percent(row.aa, None, 1)}" for row in others[:SHOWN])
     first = f"{where}, and a node is judged {scope}, {best.name} is best: {aa} %{named}."
-    return [first, *_own(best), *_close(best, others)]
+    return [first, *_own([best, *others]), *_close(best, others)]
 
 
-def _own(row: SeedsRow) -> list[str]:
-    """Say what a method gets in the scope that it is used in, where that is another one."""
-    if row.own_scope in ("", row.scope):
+def _own(rows: Sequence[SeedsRow]) -> list[str]:
+    """Say what methods get in the scope that they are used in, where that is another number."""
+    pairs = [(row, percent(row.spread(row.own_aa)[0], None, 1)) for row in rows]
+    found = [
+        f"{row.name} {aa} % {SCOPES[row.own_scope]}"
+        for row, aa in pairs
+        if row.own_scope and aa != percent(row.aa, None, 1)
+    ]
+    if not found:
         return []
-    aa = percent(row.spread(row.own_aa)[0], None, 1)
-    return [f"Judged {SCOPES[row.own_scope]}, as it is used and an easier task: {row.name} {aa} %."]
+    return [f"As each is used, an easier task and no ranking: {'; '.join(found[: SHOWN + 1])}."]
 
 
 def _close(best: SeedsRow, others: Sequence[SeedsRow]) -> list[str]:
