@@ -1,5 +1,5 @@
-"""The lens of graphs of one's own, and of the one that comes along in their place: nobody tells such
-a graph's tasks apart, so what a method gives on one mixed graph is what counts there.
+"""The lens of graphs of one's own, and of the one that comes along in their place: nobody tells
+such a graph's tasks apart, so what a method gives on one mixed graph is what counts there.
 """
 
 from __future__ import annotations

@@ -110,11 +110,12 @@ def _matrices(table: Table, evidence: Evidence) -> Figure:
     figure, axes = blank(
         max(side * columns + 0.9, 5.0), (side + 0.15) * lines + 0.7, lines, columns
     )
-    colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
+    colours = matplotlib.colormaps["cividis"]
     low = _lowest(table)
     for axis, row, label in zip(axes.flat, rows, figure_data.labels(rows), strict=False):
         matrix = 100 * np.array(row.matrix, np.float64)  # None becomes NaN
         matrix[np.triu_indices(len(matrix), 1)] = np.nan
+        axis.set_facecolor(GREY)  # where there is no value; unlike an image's, the page can turn it
         image = axis.imshow(np.ma.masked_invalid(matrix), vmin=low, vmax=100, cmap=colours)
         aa = "no value" if row.aa is None else f"AA {100 * row.aa:.1f} %"
         name = label if f", {row.scope}" in label else f"{label}, {row.scope}"
@@ -214,7 +215,8 @@ def _task_ids(table: Table, evidence: Evidence) -> Figure:
     axis = axes[0, 0]
     shape = (len(profiles), len(metrics))
     values = percent(list(cells.values()), "task_id_accuracy").reshape(shape)
-    colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
+    colours = matplotlib.colormaps["cividis"]
+    axis.set_facecolor(GREY)
     image = axis.imshow(np.ma.masked_invalid(values), vmin=0, vmax=100, cmap=colours, aspect="auto")
     for (i, j), cell in zip(np.ndindex(shape), cells.values(), strict=True):
         axis.text(

@@ -15,7 +15,7 @@ LINES = ("-", "--", "-.", ":")
 # The place of a packaged method decides its look: new ones go to the end, so that no other changes.
 # Those that often stand side by side come first, in colours of their own.
 PLACES = (
-    *("analytic", "taam", "linear_probe", "joint", "finetune", "oracle", "taam_l"),
+    *("analytic", "taam", "linear_probe", "joint", "taam_l", "oracle", "finetune"),
     *("ergnn", "ssm", "tpp", "puma", "cat", "delome", "pdgnns"),
     *("ewc", "lwf", "mas", "gem", "twp", "gpf", "taam_no_nsm"),
     *("taam_one_nsm", "taam_own_heads"),
@@ -66,7 +66,7 @@ def _free(first: int, taken: Sequence[Look]) -> Look:
     turn, colour = divmod(first, len(COLOURS))
     wanted = [
         Look(COLOURS[colour], MARKERS[at % len(MARKERS)], LINES[at % len(LINES)])
-        for at in range(turn, turn + len(MARKERS))
+        for at in range(colour + turn, colour + turn + len(MARKERS))
     ]
     used = {(look.colour, look.marker) for look in taken}
     return next((look for look in wanted if (look.colour, look.marker) not in used), wanted[0])

@@ -25,6 +25,7 @@ PANELS = {
     "cpu_s": ("cost of a snapshot", "CPU s"),
 }
 COLUMNS = ("method", "snapshot", *PANELS)
+ACROSS = 4  # names of the legend side by side
 Lines = Mapping[str, Mapping[str, Array]]
 
 
@@ -39,10 +40,10 @@ def draw(dataset: str, runs: Sequence[Mapping[str, Plain]]) -> pictures.Picture:
     Args:
         runs: what is told of every replay, with `method` and `seed`.
     """
-    seeds = sorted({run["seed"] for run in runs})
+    seeds = ", ".join(map(str, sorted({run["seed"] for run in runs})))
     title = f"{dataset}: accuracy over time"
     caption = (
-        f"{title}, per cent, class-balanced, protocol prequential, mean of {len(seeds)} seed(s). "
+        f"{title}, per cent, class-balanced, protocol prequential, mean over seeds {seeds}. "
         "Before labels are shown: nodes that arrive, of classes known by then. Labels never shown: "
         "all such nodes so far, after the snapshot was learned. Forgotten so far: what was lost on "
         "those of earlier snapshots since each was learned, the mean over snapshots; below 0 where "
@@ -54,8 +55,9 @@ def draw(dataset: str, runs: Sequence[Mapping[str, Plain]]) -> pictures.Picture:
         for axis, column in zip(axes.flat, PANELS, strict=True):
             _panel(axis, column, lines)
         handles, labels = axes[0][0].get_legend_handles_labels()
+        beside = min(len(lines), ACROSS)
         figure.legend(
-            handles, labels, fontsize=pictures.FONT, loc="outside lower center", ncols=len(lines)
+            handles, labels, fontsize=pictures.FONT, loc="outside lower center", ncols=beside
         )
         figure.suptitle(title, fontsize=pictures.FONT + 2)
         png, svg = pictures.both(figure)

@@ -81,11 +81,10 @@ def faults(paths: Sequence[Path]) -> list[str]:
 
 def is_there(path: Path, run: Plain) -> bool:
     """Tell whether the replay that a summary was made from lies there still."""
-    layout = Layout(path.parents[2])
     which = (path.parent.name, run["method"], run["seed"])
-    record = provenance.recorded(layout.file("stream", *which)) or {}
-    known = record.get("outputs", {}).get("stream.h5", {})
-    return bool(known.get("sha256") == run["sha256"])
+    lies = Layout(path.parents[2]).file("stream", *which)
+    known = (provenance.recorded(lies) or {}).get("outputs", {}).get(lies.name, {})
+    return lies.is_file() and bool(known.get("sha256") == run["sha256"])
 
 
 def _read(path: Path) -> Replayed | None:

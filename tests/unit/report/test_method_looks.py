@@ -12,7 +12,9 @@ def test_every_packaged_method_has_a_place_and_no_two_look_alike() -> None:
     found = [of(method) for method in PLACES]
     assert len({(look.colour, look.marker) for look in found}) == len(PLACES)
     assert len({(look.colour, look.line) for look in found}) == len(PLACES)
+    # those that often stand side by side: in colour, and where there is none
     assert len({look.colour for look in found[:7]}) == 7
+    assert len({look.marker for look in found[:7]}) == 7
 
 
 def test_a_method_looks_the_same_whatever_stands_beside_it() -> None:
