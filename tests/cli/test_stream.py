@@ -8,6 +8,7 @@ import contextlib
 import csv
 import io
 import json
+import re
 import signal
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +18,7 @@ import pytest
 
 from taamctl.cli.all_verbs import made_for
 from taamctl.core.errors import TaamctlError
-from taamctl.pipeline import remains
+from taamctl.pipeline import remains, stream_status
 from taamctl.store.artefacts import Artefact
 from taamctl.store.lock import writing
 
@@ -128,6 +129,10 @@ def test_a_stopped_replay_goes_on_and_ends_with_the_same_bytes(
     assert [file.name for file in sorted(kept.iterdir())][-1] in ("task-001.h5", "task-002.h5")
     (found,) = remains.unfinished(tmp_path / "outputs")
     assert found.main == kept
+    (line,) = stream_status.lines(tmp_path / "outputs")
+    after = 1 + int(sorted(kept.glob("*.h5"))[-1].stem.removeprefix("task-"))
+    assert line.state == "interrupted"
+    assert f"after snapshot {after}:" in line.reasons[0]
     done = support.taamctl(tmp_path, *call)
     assert done.code == 0, done.err
     assert "taken from an interrupted replay" in done.err
@@ -135,6 +140,26 @@ def test_a_stopped_replay_goes_on_and_ends_with_the_same_bytes(
     whole = made[0] / HERE / "finetune" / "seed-1" / "stream.h5"
     again = tmp_path / HERE / "finetune" / "seed-1" / "stream.h5"
     assert whole.read_bytes() == again.read_bytes()
+    assert [line.state for line in stream_status.lines(tmp_path / "outputs")] == ["done"]
+    again.write_bytes(b"x")
+    (line,) = stream_status.lines(tmp_path / "outputs")
+    assert (line.state, line.reasons) == ("damaged", ["stream.h5 is not as it was written"])
+
+
+def test_status_names_replays(
+    made: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    here(made[0], "status", "--dataset", "synthetic", "--json")
+    lines = json.loads(capsys.readouterr().out)
+    replays = [line for line in lines if line["stage"] == "stream"]
+    assert [(r["method"], r["state"], r["would"]) for r in replays] == [
+        ("analytic", "done", "leave"),
+        ("finetune", "done", "leave"),
+    ]
+    assert set(replays[0]) == set(lines[0])
+    here(made[0], "status", "--dataset", "synthetic")
+    shown = capsys.readouterr().out
+    assert re.search(r"stream +drifting +analytic +1 +done +leave", shown)
 
 
 def test_inspect_and_verify_know_the_file(made: tuple[Path, dict[str, Any]]) -> None:

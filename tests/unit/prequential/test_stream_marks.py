@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from taamctl.report.stream_figure import draw, means
 
 from taamctl.prequential.arrivals import Arrivals
 from taamctl.prequential.stream_marks import Told, balanced, cohorts, forgetting, marks, share
+from taamctl.report.stream_figure import draw, means
 
 
 @pytest.fixture
