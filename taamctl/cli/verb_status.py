@@ -13,7 +13,7 @@ from taamctl.cli.shared_options import Grid, JsonOnStdout, Profile, RawSettings,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from taamctl.pipeline.stream_status import ReplayLine
+    from taamctl.pipeline.status import Line
     from taamctl.runtime.job import Context
 
 
@@ -42,7 +42,7 @@ def command(
     show(context, as_json=as_json, replays=stream_status.lines(context.layout.root))
 
 
-def show(context: Context, *, as_json: bool, replays: Sequence[ReplayLine] = ()) -> None:
+def show(context: Context, *, as_json: bool, replays: Sequence[Line] = ()) -> None:
     """Print the state of everything that the `run` section names, and of replays."""
     from taamctl.pipeline import status
 

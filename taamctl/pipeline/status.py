@@ -19,7 +19,7 @@ from taamctl.runtime.execute import elsewhere
 from taamctl.runtime.job import Context, Job
 from taamctl.runtime.stage_jobs import Which
 
-State = Literal["fresh", "stale", "missing"]
+State = Literal["fresh", "stale", "missing", "done", "interrupted", "damaged"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Line:
     Attributes:
         stage, dataset, method, seed: which; a report has none of the last three, a split no method.
         state: `fresh`: reused as it lies; `stale`: there, and not what would be made now;
-            `missing`: not there.
+            `missing`: not there. Of a replay in time: `done`, `interrupted` or `damaged`.
         reasons: why it is not fresh, each as old -> new.
         would: what `taamctl run` would do: `reuse`, `take` (from another tree of the outputs
             folder), `make`, or `check` (after a stage before it: reused where that gives the same
