@@ -54,7 +54,7 @@ def of_mixed(mixed: Sequence[Leading]) -> list[str]:
         first,
         f"Uncertain: {_joined(close)} {_verb(close, 'lies', 'lie')} within what the number of test "
         f"nodes leaves open for {best.name} ({percent(best.low, None, 1)} to "
-        f"{percent(best.high, None, 1)}). Other orders and splits may tell them apart (taamctl docs "
+        f"{percent(best.high, None, 1)}). Other splits may tell them apart (taamctl docs "
         "how-many-seeds).",
     ]
 
