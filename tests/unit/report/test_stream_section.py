@@ -77,3 +77,20 @@ def test_the_figure_is_the_means_over_seeds_in_the_methods_colours(
     for method in ("analytic", "finetune"):
         assert of(method).colour.lower().encode() in drawn.svg
     assert b"mean over seeds 1, 2" in drawn.caption.encode()
+
+
+def test_a_report_is_made_anew_where_a_replay_was_and_says_what_it_cannot_read(
+    tmp_path: Path, made_up: ModuleType
+) -> None:
+    made_up.write(tmp_path, made_up.Study(("one",), {"taam": 0.9}, (1,)))
+    page = made_up.report(tmp_path, pictures=False)
+    assert 'id="streams"' not in page.read_text(encoding="utf-8")
+    replays = [made_up.replay(tmp_path, name, ("analytic",)) for name in ("grow", "wane")]
+    text = made_up.report(tmp_path, pictures=False).read_text(encoding="utf-8")
+    assert all(f"<h3>{name}</h3>" in text for name in ("grow", "wane"))
+    digest = stream_section.read(replays)[0].sha256
+    assert f"stream.json sha256 <code>{digest[:12]}</code>" in text
+    replays[0].write_text("{", encoding="utf-8")
+    text = made_up.report(tmp_path, pictures=False).read_text(encoding="utf-8")
+    assert "<h3>grow</h3>" not in text and "<h3>wane</h3>" in text
+    assert "cannot be read; make it again with: taamctl stream" in text
