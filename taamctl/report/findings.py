@@ -17,6 +17,10 @@ SCOPES = {
 }
 FORGETS = 0.005  # of accuracy: less is shown as 0.0 or 0.5 points and said of nobody
 SHOWN = 3  # methods named after the best
+NOT_MIXED = (
+    "What they give where nobody tells the task, in one graph that mixes all tasks, was not looked "
+    "at: taamctl eval --lens with the same options, then taamctl report, adds it."
+)
 
 
 def of(rows: Sequence[SeedsRow], leading: Sequence[Leading], dataset: str) -> list[str]:
@@ -26,10 +30,11 @@ def of(rows: Sequence[SeedsRow], leading: Sequence[Leading], dataset: str) -> li
         rows: in one logit scope. leading: methods on one mixed graph, the best first.
     """
     mine = [row for row in rows if row.dataset == dataset]
-    mixed = [each for each in leading if each.dataset == dataset and not each.told]
+    looked_at = [each for each in leading if each.dataset == dataset]
     return [
-        *of_mixed(mixed),
+        *of_mixed([each for each in looked_at if not each.told]),
         *of_grouped(mine),
+        *([] if looked_at or not mine else [NOT_MIXED]),
         *of_forgetting(mine),
         *of_seeds(mine),
     ]

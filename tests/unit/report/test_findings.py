@@ -116,6 +116,9 @@ def test_rows_of_several_scopes_are_shown_in_one(made_up: ModuleType) -> None:
     assert columns[-1] == render.OWN_SCOPE
     assert [line[-1].split()[-1] for line in lines] == [row.own_scope for row in shown]
     # one method is judged as several are, and what it gets in its own scope stands beside
+    lines = findings.of(shown, [], shown[0].dataset)
+    assert "(grouped)" in lines[0] and findings.NOT_MIXED in lines
+    assert findings.NOT_MIXED not in findings.of(shown, [mixed("a", 0.9, 0.8)], "shop")
     alone = [replace(shown[1], aa_up_to_task=0.987)]
     assert alone[0].own_scope == "up_to_task"
     columns, lines = render.table(alone, 1)
