@@ -11,7 +11,7 @@ from taamctl.core.plain_values import canonical
 from taamctl.params.params_file import PACKAGED
 from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
-from taamctl.report import collect, contents
+from taamctl.report import collect, contents, stream_section
 from taamctl.runtime import provenance
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Job, Outcome
@@ -27,8 +27,10 @@ def plan(
     filters = () if everything else (wanted.datasets, wanted.methods, wanted.seeds)
     trees = [context.layout, *map(Layout, also)]
     paths = [path for tree in trees for path in collect.evaluations(tree, *filters)]
-    collect.require(paths, context.layout)
-    if not everything:
+    replays = stream_section.files(context.layout)
+    if not replays or collect.evaluations(context.layout):  # of replays alone there is a page too
+        collect.require(paths, context.layout)
+    if paths and not everything:
         for missing in collect.missing(paths, *filters):
             context.tell(f"note: no evaluation of {missing}; it is not in the report")
     sources = contents.sources(paths, context.layout, pictures=params.pictures)

@@ -77,7 +77,7 @@ def command(
         show(path, context.params.section(ReportParams).decimals)
         _, *others = stream_files.files(path)
         context.tell(f"wrote {path} and, beside it, {', '.join(others)}")
-    context.tell("next: taamctl report, whose page shows replays beside evaluated methods")
+    context.tell("next: taamctl report, whose page has a section for replays")
 
 
 def show(path: Path, decimals: int) -> None:

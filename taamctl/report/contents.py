@@ -151,7 +151,8 @@ def write(folder: Path, found: Sources, decimals: int) -> None:
         "tables.tex": paper_tables.latex(papers, decimals),
         "tables.md": paper_tables.markdown(papers, decimals),
         "report.md": render.markdown(shown, decimals, best)
-        + lens_table.markdown(units, decimals, left_out),
+        + lens_table.markdown(units, decimals, left_out)
+        + stream_section.markdown(replays, decimals),
         "report.csv": render.comma_separated(rows),
         "report.html": page.render(shown, pictures, verdicts, decimals, units, left_out, behind),
     }

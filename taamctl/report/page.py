@@ -134,9 +134,11 @@ def render(
         "commands": [_command(row) for row in rows],
         **_details(rows, behind, decimals),
     }
+    if not rows:  # of replays in time alone
+        content |= dict.fromkeys(("results", "scopes", "made"))
     return environment.from_string(template()).render(
         **content,
-        datasets=datasets,
+        names=datasets or [found.dataset for found in behind.streams],
         sections=[(id_, name) for id_, name in SECTIONS.items() if content[id_]],
         summary=[_summary(rows, drawn, behind, dataset) for dataset in datasets],
         conditions=[*tables.conditions(rows), *left_out],

@@ -93,6 +93,8 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
     """Return the sentences that every table carries: what its numbers mean and under which
     protocol.
     """
+    if not rows:
+        return []
     part, averaging, protocol, unit = shared(rows, "part", "averaging", "protocol", "unit")
     (splits,) = shared(rows, "split", by="; ")
     lines = [
@@ -182,7 +184,9 @@ def _leaves(tree: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str,
 
 
 def markdown(rows: Sequence[SeedsRow], decimals: int, leading: Sequence[Leading] = ()) -> str:
-    """Return the report as Markdown, with provenance below the table."""
+    """Return the report as Markdown, with provenance below the table; without a row its head."""
+    if not rows:
+        return "# taamctl report\n"
     mixed: list[str] = []
     if leading:
         lines = [mixed_cells(each, decimals) for each in leading]

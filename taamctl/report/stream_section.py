@@ -14,7 +14,7 @@ import numpy as np
 from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain
 from taamctl.report.details import Cells
-from taamctl.report.report_tables import percent
+from taamctl.report.report_tables import markdown_rows, percent
 from taamctl.report.stream_figure import forgotten, or_none
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
@@ -111,6 +111,18 @@ def tables(found: Replayed, decimals: int) -> tuple[Cells, Cells]:
     ]
     every = [_snapshot(run, t, decimals) for run in found.runs for t in _spread(run)]
     return Cells(RUN_COLUMNS, runs), Cells(SNAPSHOT_COLUMNS, every)
+
+
+def markdown(replays: Sequence[Replayed], decimals: int) -> str:
+    """Return the section as Markdown, a line per replay; empty where there is none."""
+    lines = []
+    for found in replays:
+        runs, _ = tables(found, decimals)
+        lines += ["", f"### {found.dataset}", "", *markdown_rows(runs.columns, runs.lines), ""]
+        lines += [*found.conditions, "", f"stream.json sha256 {found.sha256[:12]}"]
+    if not lines:
+        return ""
+    return "\n".join(["", "## In time: answers before labels (prequential)", *lines, ""])
 
 
 def _spread(run: Plain) -> list[int]:

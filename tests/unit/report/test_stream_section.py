@@ -8,10 +8,15 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import yaml
+from taamctl.stages import report
 
+from taamctl.core.errors import TaamctlError
+from taamctl.params import params_file, sections
 from taamctl.prequential.stream_marks import forgetting
 from taamctl.report import stream_figure, stream_section
 from taamctl.report.method_looks import of
+from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 
 
@@ -94,3 +99,27 @@ def test_a_report_is_made_anew_where_a_replay_was_and_says_what_it_cannot_read(
     text = made_up.report(tmp_path, pictures=False).read_text(encoding="utf-8")
     assert "<h3>grow</h3>" not in text and "<h3>wane</h3>" in text
     assert "cannot be read; make it again with: taamctl stream" in text
+
+
+def test_of_replays_alone_there_is_a_page_too(tmp_path: Path, made_up: ModuleType) -> None:
+    replay = made_up.replay(tmp_path, "grow", ("analytic",))
+    page = made_up.report(tmp_path, pictures=False)
+    text = page.read_text(encoding="utf-8")
+    assert "<title>taamctl report: grow</title>" in text
+    assert 'id="streams"' in text
+    assert not any(f'"#{name}"' in text for name in ("summary", "results", "made", "commands"))
+    assert "| analytic | 1 |" in page.with_name("report.md").read_text(encoding="utf-8")
+    replay.write_text("{", encoding="utf-8")
+    text = made_up.report(tmp_path, pictures=False).read_text(encoding="utf-8")
+    assert "cannot be read" in text
+
+
+def test_a_replay_does_not_hide_that_nothing_of_what_is_asked_for_is_evaluated(
+    tmp_path: Path, made_up: ModuleType
+) -> None:
+    made_up.replay(tmp_path, "grow", ("analytic",))
+    made_up.write(tmp_path, made_up.Study(("one",), {"taam": 0.9}, (1,)))
+    tree = yaml.safe_load(params_file.PACKAGED.read_text(encoding="utf-8"))
+    context = Context(sections.Params("params.yaml", tree), Layout(tmp_path))
+    with pytest.raises(TaamctlError, match="no evaluation of what the run section"):
+        report.run(context)
