@@ -43,7 +43,8 @@ def plan(
         "left_out": sources.left_out,
     }
     outputs = tuple(folder / name for name in sources.names())
-    return sources, Job("report", ", ".join(sources.datasets), recorded, sources.inputs, outputs)
+    label = ", ".join(sources.datasets) or "replays"
+    return sources, Job("report", label, recorded, sources.inputs, outputs)
 
 
 def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False) -> Outcome:

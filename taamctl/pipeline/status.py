@@ -5,7 +5,7 @@ computed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from taamctl.core.data_set import data_set
@@ -86,7 +86,11 @@ def _report(context: Context, waits: dict[str, str]) -> Line:
     except TaamctlError:
         state: State = "stale" if path.is_file() else "missing"
         return Line(*which, state, ["there is nothing to report yet"], "make", str(path))
-    return _line(context, job, waits, which)
+    line = _line(context, job, waits, which)
+    ahead = [stage for stage in ("eval", "lens") if stage in waits.values()]
+    if line.would == "reuse" and ahead:  # it will be of runs that are not evaluated yet
+        line = replace(line, state="stale", reasons=[f"after {ahead[0]}"], would="check")
+    return line
 
 
 def _line(

@@ -149,7 +149,9 @@ def test_a_stopped_replay_goes_on_and_ends_with_the_same_bytes(
 def test_status_names_replays(
     made: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    here(made[0], "status", "--dataset", "synthetic", "--json")
+    here(made[0], "report", "--set", "report.pictures=false", "--quiet")
+    capsys.readouterr()
+    here(made[0], "status", "--dataset", "synthetic", "--set", "report.pictures=false", "--json")
     lines = json.loads(capsys.readouterr().out)
     replays = [line for line in lines if line["stage"] == "stream"]
     assert [(r["method"], r["state"], r["would"]) for r in replays] == [
@@ -157,6 +159,8 @@ def test_status_names_replays(
         ("finetune", "done", "leave"),
     ]
     assert set(replays[0]) == set(lines[0])
+    (page,) = [line for line in lines if line["stage"] == "report"]  # there, of replays alone
+    assert (page["state"], page["reasons"], page["would"]) == ("stale", ["after eval"], "check")
     here(made[0], "status", "--dataset", "synthetic")
     shown = capsys.readouterr().out
     assert re.search(r"stream +drifting +analytic +1 +done +leave", shown)
