@@ -11,7 +11,7 @@ from taamctl.core.plain_values import canonical
 from taamctl.params.params_file import PACKAGED
 from taamctl.params.report_params import ReportParams
 from taamctl.params.run_params import RunParams
-from taamctl.report import collect, contents
+from taamctl.report import collect, contents, stream_section
 from taamctl.runtime import provenance
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Job, Outcome
@@ -27,12 +27,13 @@ def plan(
     filters = () if everything else (wanted.datasets, wanted.methods, wanted.seeds)
     trees = [context.layout, *map(Layout, also)]
     paths = [path for tree in trees for path in collect.evaluations(tree, *filters)]
-    collect.require(paths, context.layout)
-    if not everything:
+    replays = stream_section.files(context.layout)
+    if not replays or collect.evaluations(context.layout):  # of replays alone there is a page too
+        collect.require(paths, context.layout)
+    if paths and not everything:
         for missing in collect.missing(paths, *filters):
             context.tell(f"note: no evaluation of {missing}; it is not in the report")
-    verdicts = collect.verdict_files(context.layout)
-    sources = contents.sources(paths, verdicts, pictures=params.pictures)
+    sources = contents.sources(paths, context.layout, pictures=params.pictures)
     folder = context.layout.root / "report"
     recorded = {
         "report": canonical(params),
@@ -41,13 +42,9 @@ def plan(
         "usual": provenance.sha256(PACKAGED),  # rows say in what they differ from it
         "left_out": sources.left_out,
     }
-    inputs = (
-        *((path, "taamctl eval") for path in (*paths, *sources.losses)),
-        *((path, "taamctl eval --lens") for path in sources.lenses),
-        *((path, "taamctl reproduce") for path in verdicts),
-    )
     outputs = tuple(folder / name for name in sources.names())
-    return sources, Job("report", ", ".join(sources.datasets), recorded, inputs, outputs)
+    label = ", ".join(sources.datasets) or "replays"
+    return sources, Job("report", label, recorded, sources.inputs, outputs)
 
 
 def run(context: Context, also: Sequence[Path] = (), *, everything: bool = False) -> Outcome:

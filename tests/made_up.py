@@ -19,6 +19,7 @@ from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
 
 OWN = ("all_seen", "up_to_task", "task_only")
+SHARES = ("accuracy", "held_accuracy", "unknown_found", "false_alarms")
 FACTS = {"family": "f", "source": "s", "num_features": 8, "prototype_width": 8}
 
 
@@ -122,6 +123,40 @@ def write(root: Path, study: Study) -> list[Path]:
                 atomic_files.write_json(path, msgspec.to_builtins(made))
                 found.append(path)
     return found
+
+
+def replay(root: Path, dataset: str, methods: tuple[str, ...], snapshots: int = 4) -> Path:
+    """Write a summary of replays that nobody made, in the shape of the real ones, and what says
+    that they lie there; return its path.
+    """
+    rng = np.random.default_rng(len(dataset))
+    runs = []
+    for method in methods:
+        lies = Layout(root).file("stream", dataset, method, 1)
+        lies.parent.mkdir(parents=True, exist_ok=True)
+        digest = f"{method}-".ljust(64, "0")
+        made = {name: {} for name in ("key", "asked", "raw", "cost")}
+        made["outputs"] = {lies.name: {"sha256": digest}}
+        lies.write_bytes(b"")
+        atomic_files.write_json(lies.with_name(f"{lies.name}.provenance.json"), made)
+        matrix = np.tril(rng.random((snapshots, snapshots)))
+        matrix[np.triu_indices(snapshots, 1)] = np.nan
+        shares = dict(zip(SHARES, rng.random(len(SHARES)), strict=True))
+        lost = float((matrix.diagonal() - matrix[-1])[:-1].mean())
+        parts = [
+            {
+                **dict(zip(SHARES, rng.random(len(SHARES)), strict=True)),
+                **{"snapshot": t + 1, "nodes": 100, "new_classes": ["new"], "cpu_s": 0.1 * t},
+            }
+            for t in range(snapshots)
+        ]
+        parts[0]["accuracy"] = None
+        own = {"method": method, "seed": 1, "sha256": digest, "cpu_s": 1.5, "forgetting": lost}
+        runs.append({**own, **shares, "held_matrix": matrix, "snapshots": parts})
+    path = root / "stream" / dataset / "stream.json"
+    said = {"dataset": dataset, "protocol": "prequential", "conditions": ["made up"]}
+    atomic_files.write_json(path, {**said, "runs": runs})
+    return path
 
 
 def report(root: Path, *, pictures: bool = True) -> Path:

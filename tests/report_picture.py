@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-COLOURS = 64  # of the picture: tables and curves need no more
+COLOURS = 128  # of the picture: tables and curves need no more
 
 
 def main() -> int:

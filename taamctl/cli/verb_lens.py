@@ -16,7 +16,7 @@ def command(
     settings: Settings,
     own: Annotated[
         bool,
-        Option("--own", help="Only graphs of your own, as `taamctl run` does; else all."),
+        Option("--own", help="Only debian and graphs of your own, as `taamctl run`; else all."),
     ] = False,
     writing: Writing,
 ) -> None:

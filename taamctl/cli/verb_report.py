@@ -86,7 +86,8 @@ def show(path: Path, decimals: int, tell: Callable[[str], None]) -> None:
         lines = [render.mixed_cells(each, decimals) for each in found.mixed]
         print_table([_column(name) for name in render.MIXED_COLUMNS], lines)
         print()
-    _show_rows(found.rows, decimals, wide=out.width >= 100)
+    if found.rows:
+        _show_rows(found.rows, decimals, wide=out.width >= 100)
     tell(f"next: open {path.with_name('report.html')}")
 
 

@@ -18,14 +18,6 @@ from taamctl.params.report_params import ReportParams
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-RUNS = {
-    "accuracy": "accuracy %",
-    "held_accuracy": "held %",
-    "forgetting": "forgetting %",
-    "unknown_found": "unknown found %",
-    "false_alarms": "false alarms %",
-}
-
 
 def command(
     *,
@@ -83,11 +75,14 @@ def command(
         return
     for path in paths:
         show(path, context.params.section(ReportParams).decimals)
-        context.tell(f"wrote {path} and, beside it, stream.csv and the figure")
+        _, *others = stream_files.files(path)
+        context.tell(f"wrote {path} and, beside it, {', '.join(others)}")
+    context.tell("next: taamctl report, whose page has a section for replays")
 
 
 def show(path: Path, decimals: int) -> None:
     """Print what is told of a data set: a line per replay, and one per snapshot."""
+    from taamctl.report.stream_section import RUNS
     from taamctl.store.atomic_files import read_json
 
     result = read_json(path, "taamctl stream")

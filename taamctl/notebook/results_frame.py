@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taamctl.core.errors import TaamctlError
-from taamctl.report import collect, figure_data, figures, leading, lens_table, same_scope
+from taamctl.report import collect, figure_data, figures, leading, lens_table
 from taamctl.report.figure_data import Evidence
 from taamctl.report.report_rows import RunRow, over_seeds, read_evaluation, row_of
+from taamctl.report.same_scope import EVERY
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 
@@ -110,8 +111,7 @@ def figure(kind: str, dataset: str | None = None, outputs: str | Path = "outputs
 
 def _evidence(paths: list[Path]) -> Evidence:
     made = {provenance.sha256(path): read_evaluation(path) for path in paths}
-    scope = same_scope.common(over_seeds(row_of(each, sha) for sha, each in made.items()))
-    runs: dict[str, RunRow] = {sha: row_of(each, sha, scope=scope) for sha, each in made.items()}
+    runs: dict[str, RunRow] = {sha: row_of(each, sha, scope=EVERY) for sha, each in made.items()}
     spent = {provenance.sha256(path): collect.training_seconds(path) for path in paths}
     seconds = {sha: value for sha, value in spent.items() if value is not None}
     lenses, _ = lens_table.files(paths)

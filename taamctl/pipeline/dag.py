@@ -16,7 +16,7 @@ from taamctl.runtime.stage_table import TABLE, Stage
 HEAD = """\
 # The DAG: split -> precompute -> train -> infer -> eval -> report, over run.datasets x run.methods
 # x run.seeds of params.yaml. It is made from taamctl's own table of stages. Of graphs of your own
-# the report has a look at the mixed graph too (lens); of other data sets that folder is empty.
+# and of debian the report has a look at the mixed graph too (lens); of others that folder is empty.
 #
 # A stage depends on the sections of params.yaml that it reads, on the artefacts that it reads, and
 # on its key: the code that can reach its bytes, the libraries that this code uses, raw data. The

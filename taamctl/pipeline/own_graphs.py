@@ -1,10 +1,10 @@
-"""The lens of graphs of one's own: nobody tells such a graph's tasks apart, so what a method gives
-on one mixed graph is what counts there.
+"""The lens of graphs of one's own, and of the one that comes along in their place: nobody tells
+such a graph's tasks apart, so what a method gives on one mixed graph is what counts there.
 """
 
 from __future__ import annotations
 
-from taamctl.core import registry
+from taamctl.core.data_set import data_set
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
 from taamctl.runtime.job import Context
@@ -13,15 +13,15 @@ from taamctl.runtime.job import Context
 def looked_at(context: Context) -> list[str]:
     """Return the data sets of the run whose mixed graph is looked at."""
     kept = context.params.section(PrecomputeParams)
-    return _own(context) if kept.store_x and kept.store_edges else []
+    return _named(context) if kept.store_x and kept.store_edges else []
 
 
 def look(context: Context) -> None:
-    """Look at every run on a graph of one's own; every other run gets a folder that may be empty,
+    """Look at every run on such a graph; every other run gets a folder that may be empty,
     for DVC's stage of it.
     """
     wanted = looked_at(context)
-    if not wanted and _own(context):
+    if not wanted and _named(context):
         context.tell(
             "note: no figures of a mixed graph: they need precompute.store_x and "
             "precompute.store_edges"
@@ -38,6 +38,15 @@ def look(context: Context) -> None:
         lens_run.of_datasets(context, wanted)
 
 
-def _own(context: Context) -> list[str]:
-    own = registry.imported("taamctl.datasets")
-    return [name for name in context.params.section(RunParams).datasets if name in own]
+def _named(context: Context) -> list[str]:
+    return [name for name in context.params.section(RunParams).datasets if is_own(name)]
+
+
+def is_own(dataset: str) -> bool:
+    """Tell whether a graph is one's own, or is read from a file that comes along: papers say of
+    those that are fetched how their test nodes are grouped, and a generated one is no graph of
+    anybody.
+    """
+    source = data_set(dataset)
+    packaged = not source.meta.files and source.meta.nodes > 0
+    return source.imported is not None or packaged

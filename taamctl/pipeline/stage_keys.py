@@ -17,7 +17,7 @@ from taamctl.params.params_file import PACKAGED
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.train_params import TrainParams
-from taamctl.report import collect
+from taamctl.report import collect, stream_section
 from taamctl.runtime import provenance
 from taamctl.runtime.artefact_key import NOTHING, source_key
 from taamctl.runtime.job import Context, Job
@@ -54,9 +54,12 @@ def keys(context: Context) -> dict[str, Plain]:
             found[stage] = {name: _summary(context, stage, name) for name in names[kind]}
         else:
             found[stage] = _summary(context, stage)
-    # Of a report: the tables of `reproduce`, and the packaged parameters, which rows differ from.
-    beside = [*collect.verdict_files(context.layout), PACKAGED]
-    found["report"]["beside"] = _digest({path.name: provenance.sha256(path) for path in beside})
+    # Of a report: the tables of `reproduce`, replays in time, and the packaged parameters, which
+    # rows differ from.
+    layout = context.layout
+    read = [*collect.verdict_files(layout), *stream_section.files(layout)]
+    beside = {layout.name(path): provenance.sha256(path) for path in read}
+    found["report"]["beside"] = _digest({**beside, PACKAGED.name: provenance.sha256(PACKAGED)})
     return found
 
 

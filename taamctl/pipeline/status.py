@@ -5,7 +5,7 @@ computed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from taamctl.core.data_set import data_set
@@ -19,7 +19,7 @@ from taamctl.runtime.execute import elsewhere
 from taamctl.runtime.job import Context, Job
 from taamctl.runtime.stage_jobs import Which
 
-State = Literal["fresh", "stale", "missing"]
+State = Literal["fresh", "stale", "missing", "done", "interrupted", "damaged"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Line:
     Attributes:
         stage, dataset, method, seed: which; a report has none of the last three, a split no method.
         state: `fresh`: reused as it lies; `stale`: there, and not what would be made now;
-            `missing`: not there.
+            `missing`: not there. Of a replay in time: `done`, `interrupted` or `damaged`.
         reasons: why it is not fresh, each as old -> new.
         would: what `taamctl run` would do: `reuse`, `take` (from another tree of the outputs
             folder), `make`, or `check` (after a stage before it: reused where that gives the same
@@ -86,7 +86,11 @@ def _report(context: Context, waits: dict[str, str]) -> Line:
     except TaamctlError:
         state: State = "stale" if path.is_file() else "missing"
         return Line(*which, state, ["there is nothing to report yet"], "make", str(path))
-    return _line(context, job, waits, which)
+    line = _line(context, job, waits, which)
+    ahead = [stage for stage in ("eval", "lens") if stage in waits.values()]
+    if line.would == "reuse" and ahead:  # it will be of runs that are not evaluated yet
+        line = replace(line, state="stale", reasons=[f"after {ahead[0]}"], would="check")
+    return line
 
 
 def _line(

@@ -112,7 +112,7 @@ def one_run(context: Context, which: Run) -> tuple[Outcome, ...]:
 
 
 def whole(context: Context, client: Client | None = None) -> Path:
-    """Run every stage, of graphs of one's own the lens too, and return the report's path."""
+    """Run every stage, the lens where `own_graphs` says so, and return the report's path."""
     from taamctl.pipeline import own_graphs
     from taamctl.stages import report
 

@@ -155,8 +155,8 @@ def make(
 
 
 LENS_RULE = (
-    "the look at the mixed graph of all tasks (lens), which a run takes at a graph of your own, is "
-    "not in the price; it reads the raw features and the edges that are stored"
+    "the look at the mixed graph of all tasks (lens), which a run takes at a graph of your own "
+    "and at debian, is not in the price; it reads the raw features and the edges that are stored"
 )
 
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.params.run_params import RunParams
-from taamctl.prequential import choose_follower, replay_file, stream_figure
+from taamctl.prequential import choose_follower, replay_file
 from taamctl.prequential.replay_file import PROTOCOL, Prepared
 from taamctl.prequential.stream_marks import Told, marks
 from taamctl.prequential.stream_options import StreamOptions
+from taamctl.report import stream_figure
 from taamctl.report.report_tables import csv_text
+from taamctl.report.stream_section import MADE_BY, NAME, is_there
 from taamctl.runtime.job import Context, Outcome
+from taamctl.runtime.stage_jobs import Which
 from taamctl.store import atomic_files
 from taamctl.store.artefacts import Artefact
 from taamctl.store.atomic_files import atomic
 from taamctl.store.lock import writing
 
-NAME = "stream.json"
-MADE_BY = "taamctl stream"
 EXPERTS = {
     "retrain": "models of tasks are learned again when nodes of their classes arrive",
     "stay": "models of tasks stay as they were first learned",
@@ -44,11 +46,25 @@ def run(context: Context, options: StreamOptions) -> list[Path]:
             recipe = replay_file.recipe_of(context, method, wanted.seeds[0], options.experts)
             width = prepared.graph.features.shape[1]
             choose_follower.follower(recipe, prepared.arrivals, width)
+    for prepared in ready:
+        _tell_replaced(context, prepared)
     return [one_dataset(context, prepared, wanted) for prepared in ready]
 
 
+def path_of(context: Context, dataset: str) -> Path:
+    """Return the summary of a data set's replays."""
+    return context.layout.root / "stream" / dataset / NAME
+
+
+def files(path: Path) -> list[str]:
+    """Return the names of everything that is written with a summary, itself the first."""
+    return [path.name, "stream.csv", *stream_figure.names(path.parent.name)]
+
+
 def one_dataset(context: Context, prepared: Prepared, wanted: RunParams) -> Path:
-    """Replay one data set with every method and seed, and write the summary."""
+    """Replay one data set with every method and seed, and write the summary. What it holds of
+    other methods and seeds stays, where that was replayed alike.
+    """
     runs: list[dict[str, Plain]] = []
     for method in wanted.methods:
         for seed in wanted.seeds:
@@ -56,21 +72,70 @@ def one_dataset(context: Context, prepared: Prepared, wanted: RunParams) -> Path
             made = replay_file.run(context, prepared, method, seed)
             runs.append({"method": method, "seed": seed, **told_of(made)})
     context.progress.about("")
-    folder = context.layout.root / "stream" / prepared.dataset
-    result = {
-        "dataset": prepared.dataset,
-        "protocol": PROTOCOL,
-        "options": canonical(prepared.options),
-        "conditions": conditions(prepared, wanted.methods),
-        "runs": runs,
-    }
-    path = folder / NAME
+    path = path_of(context, prepared.dataset)
+    same = alike(context, prepared)
     # table and figure are those of the summary, also where two commands end together
     with writing(path, wait=context.wait, tell=context.tell):
-        atomic_files.write_json(path, result)
+        every = with_earlier(path, same, runs)
+        told = conditions(prepared, [run["method"] for run in every])
+        result = {"dataset": prepared.dataset, "protocol": PROTOCOL, **same}
+        atomic_files.write_json(path, {**result, "conditions": told, "runs": every})
         read = atomic_files.read_json(path, MADE_BY)
-        write(folder, prepared.dataset, read["runs"])
+        write(path.parent, prepared.dataset, read["runs"])
     return path
+
+
+def alike(context: Context, prepared: Prepared) -> dict[str, Plain]:
+    """Return what two replays share whose numbers may stand in one table, as it reads from JSON:
+    all but the methods and what decides them.
+    """
+    wanted = context.params.section(RunParams)
+    which = Which(prepared.dataset, wanted.methods[0], wanted.seeds[0])
+    made_from = atomic_files.strict(replay_file.job_of(context, prepared, which).params)
+    del made_from["recipe"], made_from["stream"]
+    return {"options": atomic_files.strict(canonical(prepared.options)), "made_from": made_from}
+
+
+def is_alike(before: Mapping[str, Plain], same: Mapping[str, Plain]) -> bool:
+    """Tell whether a summary is of replays that share that."""
+    return all(before.get(name) == value for name, value in same.items())
+
+
+def with_earlier(
+    path: Path, same: Mapping[str, Plain], runs: Sequence[dict[str, Plain]]
+) -> list[dict[str, Plain]]:
+    """Return the replays of a summary: those of this call, and of earlier ones what was replayed
+    alike and lies there still. Each keeps its place.
+    """
+    before = earlier(path)
+    found = {}
+    if is_alike(before, same):
+        found = {(r["method"], r["seed"]): r for r in before["runs"] if is_there(path, r)}
+    return list({**found, **{(run["method"], run["seed"]): run for run in runs}}.values())
+
+
+def earlier(path: Path) -> dict[str, Plain]:
+    """Return the summary that lies there; nothing where there is none that can be read."""
+    try:
+        found = atomic_files.read_json(path, MADE_BY)
+    except TaamctlError:
+        return {}
+    return found if isinstance(found, dict) and "runs" in found else {}
+
+
+def _tell_replaced(context: Context, prepared: Prepared) -> None:
+    """Say what is lost of a replay that lies there, before it is."""
+    path = path_of(context, prepared.dataset)
+    before, same = earlier(path), alike(context, prepared)
+    if not before or is_alike(before, same):
+        return
+    old, new = before.get("options", {}), same["options"]
+    changed = [f"{k} {old.get(k)} -> {v}" for k, v in new.items() if old.get(k) != v]
+    why = ", ".join(changed) or "graph or parameters"
+    context.tell(
+        f"note: {path} is of another replay ({why}): it, stream.csv and the figure are replaced. "
+        "To keep both: --outputs FOLDER"
+    )
 
 
 def told_of(made: Outcome) -> dict[str, Plain]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from taamctl.report import pictures
+from taamctl.report import method_looks, pictures
 from taamctl.report.figure_axes import near
 from taamctl.report.figure_data import Evidence, Record, Table
 
@@ -29,27 +29,24 @@ def draw(table: Table, evidence: Evidence) -> Figure:
     panels = by_protocol or {"grouped": []}
     sizes = [max(1.0, 0.27 * len(records) + 0.7) for records in panels.values()]
     figure, axes = pictures.blank(WIDTH, sum(sizes) + 0.3, len(panels), heights=sizes)
-    colours: dict[str, int] = {}
-    for at, row in enumerate(evidence.rows):  # as in every figure of the data set
-        colours.setdefault(row.method, at)
     scopes = "/".join(sorted({row.scope for row in evidence.rows}))
     for axis, (protocol, records) in zip(axes[:, 0], panels.items(), strict=True):
-        _panel(axis, records, colours)
+        _panel(axis, records)
         axis.set_title(TITLES[protocol].format(scope=scopes), fontsize=pictures.FONT)
     return figure
 
 
-def _panel(axis: Axes, records: list[Record], colours: dict[str, int]) -> None:
+def _panel(axis: Axes, records: list[Record]) -> None:
     for at, record in enumerate(records):
-        index = colours.get(str(record["method"]), 0)
+        look = method_looks.of(str(record["method"]))
         aa = 100 * record["aa"]
         low, high = (100 * _or(record[name], record["aa"]) for name in ("aa_low", "aa_high"))
         axis.errorbar(
             aa,
             at,
             xerr=[[max(0.0, aa - low)], [max(0.0, high - aa)]],
-            color=pictures.COLOURS[index % len(pictures.COLOURS)],
-            marker=pictures.MARKERS[index % len(pictures.MARKERS)],
+            color=look.colour,
+            marker=look.marker,
             markersize=5,
             capsize=2,
             linewidth=1,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from taamctl.report import details, leading, lens_table, report_rows, same_scope
+from taamctl.report import details, leading, lens_table, report_rows
 from taamctl.report.details import Cells
 from taamctl.report.report_rows import read_evaluation, row_of
+from taamctl.report.same_scope import EVERY
 from taamctl.runtime import provenance
 
 
@@ -20,8 +21,8 @@ def of_runs(evaluations: Sequence[Path], decimals: int) -> dict[str, Cells]:
     known = {provenance.sha256(path): read_evaluation(path) for path in evaluations}
     shown, _ = lens_table.files(evaluations)
     best = leading.of(lens_table.rows(shown))
-    scope = same_scope.common(report_rows.over_seeds(row_of(e, sha) for sha, e in known.items()))
-    rows = report_rows.over_seeds(row_of(e, sha, scope=scope) for sha, e in known.items())
+    runs = [row_of(made, sha256, scope=EVERY) for sha256, made in known.items()]
+    rows = report_rows.over_seeds(runs)
     found = {}
     for dataset in sorted({row.dataset for row in rows}):
         own = [row for row in rows if row.dataset == dataset]

@@ -23,13 +23,16 @@ from taamctl.report import (
     paper_tables,
     render,
     report_rows,
-    same_scope,
+    stream_figure,
+    stream_section,
 )
 from taamctl.report.collect import Made
 from taamctl.report.lens_table import LensRow
 from taamctl.report.pictures import Picture
 from taamctl.report.report_rows import SeedsRow, read_evaluation, row_of
+from taamctl.report.same_scope import EVERY
 from taamctl.runtime import provenance
+from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
 
 PAPER = ("tables.tex", "tables.md")
@@ -47,6 +50,7 @@ class Sources:
             times depends on them: a training that was done again, to the same bytes, takes others.
         pictures: whether figures are drawn.
         made: how every run was made, in the order of `evaluations`.
+        streams: the summaries of replays in time.
     """
 
     evaluations: Sequence[Path]
@@ -57,6 +61,18 @@ class Sources:
     pictures: bool
     made: Sequence[Made] = ()
     losses: Sequence[Path] = ()
+    streams: Sequence[Path] = ()
+
+    @property
+    def inputs(self) -> tuple[tuple[Path, str], ...]:
+        """Every file that it reads, with the command that makes it."""
+        by = {
+            "taamctl eval": (*self.evaluations, *self.losses),
+            "taamctl eval --lens": self.lenses,
+            "taamctl reproduce": self.verdicts,
+            stream_section.MADE_BY: self.streams,
+        }
+        return tuple((path, made_by) for made_by, paths in by.items() for path in paths)
 
     @property
     def datasets(self) -> list[str]:
@@ -88,13 +104,19 @@ class Sources:
         return found
 
 
-def sources(evaluations: Sequence[Path], verdicts: Sequence[Path], *, pictures: bool) -> Sources:
-    """Find what lies beside the evaluations."""
+def sources(evaluations: Sequence[Path], layout: Layout, *, pictures: bool) -> Sources:
+    """Find what lies beside the evaluations.
+
+    Args:
+        layout: of the tree whose comparisons with printed numbers, and whose replays, are shown.
+    """
     lenses, left_out = lens_table.files(evaluations)
+    verdicts, streams = collect.verdict_files(layout), stream_section.files(layout)
     seconds = [collect.training_seconds(path) for path in evaluations] if pictures else []
     made = [collect.made(path, provenance.sha256(path)) for path in evaluations]
     losses = loss_figure.files(evaluations) if pictures else []
-    return Sources(evaluations, lenses, left_out, verdicts, seconds, pictures, made, losses)
+    said = [*left_out, *stream_section.faults(streams)]
+    return Sources(evaluations, lenses, said, verdicts, seconds, pictures, made, losses, streams)
 
 
 def write(folder: Path, found: Sources, decimals: int) -> None:
@@ -103,11 +125,10 @@ def write(folder: Path, found: Sources, decimals: int) -> None:
     units = lens_table.rows(found.lenses)
     best = leading.of(units)
     rows = _over_seeds(known, units)
-    scope = same_scope.common(rows)
-    shown = _over_seeds(known, units, scope)
+    shown = _over_seeds(known, units, EVERY)
     pictures: list[Picture] = []
     if found.pictures:
-        pictures = _drawn(found, known, shown, scope, units)
+        pictures = _drawn(found, known, shown, units)
     _remove_stale(folder, found.names())
     verdicts = [collect.verdicts(path) for path in found.verdicts]
     left_out = found.left_out
@@ -123,13 +144,15 @@ def write(folder: Path, found: Sources, decimals: int) -> None:
         "lens_left_out": left_out,
     }
     atomic_files.write_json(folder / "report.json", msgspec.to_builtins(value))
-    behind = page.Behind(known, best, found.made)
+    replays = stream_section.read(found.streams)
+    behind = page.Behind(known, best, found.made, replays)
     papers = paper_tables.tables(shown, best)
     texts = {
         "tables.tex": paper_tables.latex(papers, decimals),
         "tables.md": paper_tables.markdown(papers, decimals),
         "report.md": render.markdown(shown, decimals, best)
-        + lens_table.markdown(units, decimals, left_out),
+        + lens_table.markdown(units, decimals, left_out)
+        + stream_section.markdown(replays, decimals),
         "report.csv": render.comma_separated(rows),
         "report.html": page.render(shown, pictures, verdicts, decimals, units, left_out, behind),
     }
@@ -138,6 +161,8 @@ def write(folder: Path, found: Sources, decimals: int) -> None:
     for name, text in texts.items():
         atomic_files.write_text(folder / name, text)
     for picture in pictures:
+        if picture.kind == stream_figure.KIND:
+            continue  # it lies beside the replay
         for name, data in picture.files().items():
             with atomic_files.atomic(folder / name) as temporary:
                 temporary.write_bytes(data)
@@ -155,11 +180,10 @@ def _drawn(
     found: Sources,
     known: Mapping[str, Evaluation],
     rows: Sequence[SeedsRow],
-    scope: str,
     units: Sequence[LensRow],
 ) -> list[Picture]:
     """Return the figures, all rows in one scope."""
-    runs = [row_of(made, sha256, scope=scope) for sha256, made in known.items()]
+    runs = [row_of(made, sha256, scope=EVERY) for sha256, made in known.items()]
     timed = zip(found.made, found.seconds, strict=True)
     seconds = {made["sha256"]: spent for made, spent in timed if spent is not None}
     drawn = figures.draw_all(rows, runs, seconds, leading.of(units))
@@ -168,7 +192,8 @@ def _drawn(
     for dataset in found.loss_datasets:
         mine = [row for row in rows if row.dataset == dataset]
         drawn.append(loss_figure.draw(mine, curves))
-    return drawn
+    replays = stream_section.read(found.streams)
+    return drawn + [stream_figure.draw(each.dataset, each.runs) for each in replays]
 
 
 def _remove_stale(folder: Path, names: Sequence[str]) -> None:

@@ -1,8 +1,6 @@
 """The figures of one data set, each as PNG, SVG and CSV: the same rows give the same bytes.
 
-Colours are those of Okabe and Ito without yellow (too pale for a line), cividis for heat maps;
-marker and line style tell rows apart without colour. A row looks the same in every figure of its
-data set.
+Methods look as `method_looks` says, in every figure; heat maps are cividis.
 """
 
 from __future__ import annotations
@@ -15,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taamctl.core.types import Array
-from taamctl.report import best_figure, figure_data
+from taamctl.report import best_figure, figure_data, method_looks
 from taamctl.report.figure_axes import accuracy, percent, stretch, tasks
 from taamctl.report.figure_data import Evidence, Record, Table
 from taamctl.report.leading import Leading
+from taamctl.report.method_looks import Look
 from taamctl.report.pictures import (
     CAPTION,
-    COLOURS,
     FONT,
     GREY,
     INK,
-    LINES,
-    MARKERS,
     Picture,
     blank,
     both,
@@ -114,11 +110,12 @@ def _matrices(table: Table, evidence: Evidence) -> Figure:
     figure, axes = blank(
         max(side * columns + 0.9, 5.0), (side + 0.15) * lines + 0.7, lines, columns
     )
-    colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
+    colours = matplotlib.colormaps["cividis"]
     low = _lowest(table)
     for axis, row, label in zip(axes.flat, rows, figure_data.labels(rows), strict=False):
         matrix = 100 * np.array(row.matrix, np.float64)  # None becomes NaN
         matrix[np.triu_indices(len(matrix), 1)] = np.nan
+        axis.set_facecolor(GREY)  # where there is no value; unlike an image's, the page can turn it
         image = axis.imshow(np.ma.masked_invalid(matrix), vmin=low, vmax=100, cmap=colours)
         aa = "no value" if row.aa is None else f"AA {100 * row.aa:.1f} %"
         name = label if f", {row.scope}" in label else f"{label}, {row.scope}"
@@ -183,15 +180,13 @@ def _ticks(axis: Axes, matrix: Array, side: float, low: float) -> None:
 def _curves(table: Table, evidence: Evidence) -> Figure:
     figure, axes = _beside(evidence)
     axis = axes[0, 0]
-    for index, label in enumerate(figure_data.labels(evidence.rows)):
+    for look, label in zip(_looks(evidence), figure_data.labels(evidence.rows), strict=True):
         own = [r for r in table.records() if r["label"] == label]
         x, y, std = [r["stage"] for r in own], percent(own, "aa"), percent(own, "aa_std")
         if own[0]["seeds"] > 1:
-            axis.fill_between(
-                x, y - std, y + std, color=_style(index)["color"], alpha=0.15, linewidth=0
-            )
+            axis.fill_between(x, y - std, y + std, color=look.colour, alpha=0.15, linewidth=0)
         axis.plot(
-            x, y, **_line(index), markevery=max(1, len(x) // 8) if np.isfinite(y).sum() > 1 else 1
+            x, y, **_line(look), markevery=max(1, len(x) // 8) if np.isfinite(y).sum() > 1 else 1
         )
     tasks(axis, evidence.num_tasks)
     accuracy(axis.yaxis, table, ("aa",), "average accuracy over the tasks seen, %")
@@ -202,7 +197,7 @@ def _first_task(table: Table, evidence: Evidence) -> Figure:
     figure, axes = _beside(evidence)
     axis = axes[0, 0]
     axis.plot([0, 100], [0, 100], color="#777777", linestyle="--", linewidth=0.8)
-    _points(axis, table, ("last_task", 100), ("first_task", 100))
+    _points(axis, table, _looks(evidence), ("last_task", 100), ("first_task", 100))
     for side, name in ((axis.xaxis, "last"), (axis.yaxis, "first")):
         accuracy(
             side, table, ("last_task", "first_task"), f"accuracy on the {name} task, at the end, %"
@@ -220,7 +215,8 @@ def _task_ids(table: Table, evidence: Evidence) -> Figure:
     axis = axes[0, 0]
     shape = (len(profiles), len(metrics))
     values = percent(list(cells.values()), "task_id_accuracy").reshape(shape)
-    colours = matplotlib.colormaps["cividis"].with_extremes(bad=GREY)
+    colours = matplotlib.colormaps["cividis"]
+    axis.set_facecolor(GREY)
     image = axis.imshow(np.ma.masked_invalid(values), vmin=0, vmax=100, cmap=colours, aspect="auto")
     for (i, j), cell in zip(np.ndindex(shape), cells.values(), strict=True):
         axis.text(
@@ -257,7 +253,7 @@ def _times(table: Table, evidence: Evidence) -> Figure:
     axis = axes[0, 0]
     seconds = [r["train_seconds"] for r in table.records() if r["train_seconds"] is not None]
     if seconds:
-        _points(axis, table, ("train_seconds", 1), ("aa", 100))
+        _points(axis, table, _looks(evidence), ("train_seconds", 1), ("aa", 100))
         stretch(axis.xaxis, seconds)
     else:
         axis.set_xticks([])
@@ -276,7 +272,7 @@ def _times(table: Table, evidence: Evidence) -> Figure:
 def _memory(table: Table, evidence: Evidence) -> Figure:
     figure, axes = _beside(evidence, 2)
     for axis, (column, name) in zip(axes[0], _COUNTS, strict=True):
-        _points(axis, table, (column, 1), ("aa", 100))
+        _points(axis, table, _looks(evidence), (column, 1), ("aa", 100))
         stretch(axis.xaxis, [r[column] for r in table.records()])
         axis.set_xlabel(f"additional float32 words, {name}")
     accuracy(axes[0, 0].yaxis, table, ("aa",), "AA, %")
@@ -286,12 +282,12 @@ def _memory(table: Table, evidence: Evidence) -> Figure:
 def _growth(table: Table, evidence: Evidence) -> Figure:
     figure, axes = _beside(evidence, 2)
     for axis, (column, name) in zip(axes[0], _COUNTS, strict=True):
-        for index, label in enumerate(figure_data.labels(evidence.rows)):
+        for look, label in zip(_looks(evidence), figure_data.labels(evidence.rows), strict=True):
             own = [r for r in table.records() if r["label"] == label]
             axis.plot(
                 [r["task"] for r in own],
                 [r[column] for r in own],
-                **_line(index),
+                **_line(look),
                 markevery=[len(own) - 1],
                 clip_on=False,
                 zorder=3,
@@ -334,8 +330,8 @@ def _legend(figure: Figure, evidence: Evidence, *, lines: bool = False) -> Figur
 
     names = figure_data.labels(evidence.rows)
     handles = [
-        Line2D([], [], **(_line(i) if lines else {**_style(i), "linestyle": "none"}))
-        for i in range(len(names))
+        Line2D([], [], **(_line(look) if lines else {**_style(look), "linestyle": "none"}))
+        for look in _looks(evidence)
     ]
     legend = figure.legend(
         handles,
@@ -351,30 +347,31 @@ def _legend(figure: Figure, evidence: Evidence, *, lines: bool = False) -> Figur
     return figure
 
 
-def _style(index: int) -> dict[str, Any]:
-    colour = COLOURS[index % len(COLOURS)]
+def _looks(evidence: Evidence) -> list[Look]:
+    return method_looks.looks([row.method for row in evidence.rows])
+
+
+def _style(look: Look) -> dict[str, Any]:
     return {
-        "color": colour,
-        "marker": MARKERS[index % len(MARKERS)],
+        "color": look.colour,
+        "marker": look.marker,
         "markersize": 5.5,
-        "markerfacecolor": f"{colour}99",
-        "markeredgecolor": colour,
+        "markerfacecolor": f"{look.colour}99",
+        "markeredgecolor": look.colour,
     }
 
 
-def _line(index: int) -> dict[str, Any]:
-    return {
-        **_style(index),
-        "linestyle": LINES[index // len(COLOURS) % len(LINES)],
-        "linewidth": 1.2,
-    }
+def _line(look: Look) -> dict[str, Any]:
+    return {**_style(look), "linestyle": look.line, "linewidth": 1.2}
 
 
-def _points(axis: Axes, table: Table, x: tuple[str, float], y: tuple[str, float]) -> None:
+def _points(
+    axis: Axes, table: Table, looks: list[Look], x: tuple[str, float], y: tuple[str, float]
+) -> None:
     """Draw one point per line of the table, with bars where there are several seeds; each of x
     and y is (column, factor).
     """
-    for index, record in enumerate(table.records()):
+    for look, record in zip(looks, table.records(), strict=True):
         if record[x[0]] is None or record[y[0]] is None:
             continue
         bars = {
@@ -386,7 +383,7 @@ def _points(axis: Axes, table: Table, x: tuple[str, float], y: tuple[str, float]
             x[1] * record[x[0]],
             y[1] * record[y[0]],
             **bars,
-            **_style(index),
+            **_style(look),
             elinewidth=0.8,
             capsize=1.5,
             linestyle="none",

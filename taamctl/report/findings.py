@@ -17,6 +17,10 @@ SCOPES = {
 }
 FORGETS = 0.005  # of accuracy: less is shown as 0.0 or 0.5 points and said of nobody
 SHOWN = 3  # methods named after the best
+NOT_MIXED = (
+    "What they give where nobody tells the task, in one graph that mixes all tasks, was not looked "
+    "at: taamctl eval --lens with the same options, then taamctl report, adds it."
+)
 
 
 def of(rows: Sequence[SeedsRow], leading: Sequence[Leading], dataset: str) -> list[str]:
@@ -26,10 +30,11 @@ def of(rows: Sequence[SeedsRow], leading: Sequence[Leading], dataset: str) -> li
         rows: in one logit scope. leading: methods on one mixed graph, the best first.
     """
     mine = [row for row in rows if row.dataset == dataset]
-    mixed = [each for each in leading if each.dataset == dataset and not each.told]
+    looked_at = [each for each in leading if each.dataset == dataset]
     return [
-        *of_mixed(mixed),
+        *of_mixed([each for each in looked_at if not each.told]),
         *of_grouped(mine),
+        *([] if looked_at or not mine else [NOT_MIXED]),
         *of_forgetting(mine),
         *of_seeds(mine),
     ]
@@ -54,7 +59,7 @@ def of_mixed(mixed: Sequence[Leading]) -> list[str]:
         first,
         f"Uncertain: {_joined(close)} {_verb(close, 'lies', 'lie')} within what the number of test "
         f"nodes leaves open for {best.name} ({percent(best.low, None, 1)} to "
-        f"{percent(best.high, None, 1)}). More seeds may tell them apart (taamctl docs "
+        f"{percent(best.high, None, 1)}). Other splits may tell them apart (taamctl docs "
         "how-many-seeds).",
     ]
 
@@ -69,10 +74,23 @@ def of_grouped(rows: Sequence[SeedsRow]) -> list[str]:
     where = "Where every graph to be answered holds one task's nodes (grouped)"
     aa, scope = percent(best.aa, None, 1), SCOPES[best.scope]
     if not others:
-        return [f"{where}, {best.name} gets {aa} % right, judged {scope}."]
+        return [f"{where}, {best.name} gets {aa} % right, judged {scope}.", *_own(rivals)]
     named = "".join(f"; {row.name} {percent(row.aa, None, 1)}" for row in others[:SHOWN])
     first = f"{where}, and a node is judged {scope}, {best.name} is best: {aa} %{named}."
-    return [first, *_close(best, others)]
+    return [first, *_own([best, *others]), *_close(best, others)]
+
+
+def _own(rows: Sequence[SeedsRow]) -> list[str]:
+    """Say what methods get in the scope that they are used in, where that is another number."""
+    pairs = [(row, percent(row.spread(row.own_aa)[0], None, 1)) for row in rows]
+    found = [
+        f"{row.name} {aa} % {SCOPES[row.own_scope]}"
+        for row, aa in pairs
+        if row.own_scope and aa != percent(row.aa, None, 1)
+    ]
+    if not found:
+        return []
+    return [f"As each is used, an easier task and no ranking: {'; '.join(found[: SHOWN + 1])}."]
 
 
 def _close(best: SeedsRow, others: Sequence[SeedsRow]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from taamctl.report import lens_table, pictures
 from taamctl.report.lens_table import LensRow
+from taamctl.report.method_looks import Look, looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,7 @@ def draw(dataset: str, found: Sequence[LensRow]) -> pictures.Picture:
     return pictures.Picture(KIND, dataset, title, caption, False, png, svg, numbers)
 
 
-def _lines(axis: Axes, own: Sequence[LensRow], colour: str, marker: str) -> None:
+def _lines(axis: Axes, own: Sequence[LensRow], look: Look) -> None:
     """Draw one method: a line per router, a level where nothing is routed."""
     for router, style in ROUTERS.items():
         line = sorted(_points(own, router))
@@ -55,24 +56,21 @@ def _lines(axis: Axes, own: Sequence[LensRow], colour: str, marker: str) -> None
             axis.plot(
                 *zip(*line, strict=True),
                 style,
-                color=colour,
-                marker=marker,
+                color=look.colour,
+                marker=look.marker,
                 markersize=3,
                 linewidth=1,
                 label=f"{own[0].name}, {router}",
             )
     for r in own:
         if r.router in lens_table.UNROUTED and r.aa is not None:
-            axis.axhline(100 * r.aa, linestyle=":", color=colour, linewidth=1.2, label=r.name)
+            axis.axhline(100 * r.aa, linestyle=":", color=look.colour, linewidth=1.2, label=r.name)
 
 
 def _panel(axis: Axes, found: Sequence[LensRow], legend: bool) -> None:
     names = list(dict.fromkeys((r.method, r.profile) for r in found))
-    for i, which in enumerate(names):
-        colour = pictures.COLOURS[i % len(pictures.COLOURS)]
-        marker = pictures.MARKERS[i % len(pictures.MARKERS)]
-        own = [r for r in found if (r.method, r.profile) == which]
-        _lines(axis, own, colour, marker)
+    for which, look in zip(names, looks([method for method, _ in names]), strict=True):
+        _lines(axis, [r for r in found if (r.method, r.profile) == which], look)
     axis.set_xscale("log")
     sizes = sorted({1, *(r.size for r in found if r.unit == "batch")})
     axis.set_xticks(sizes, labels=[str(b) for b in sizes])

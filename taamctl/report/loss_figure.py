@@ -13,6 +13,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.evaluation import loss_curves
 from taamctl.evaluation.loss_curves import Curves
 from taamctl.report import figure_data, pictures
+from taamctl.report.method_looks import Look, looks
 from taamctl.report.report_rows import SeedsRow
 from taamctl.report.report_tables import csv_text
 from taamctl.runtime import provenance
@@ -88,19 +89,20 @@ def draw(rows: Sequence[SeedsRow], curves: Mapping[str, Curves]) -> pictures.Pic
         for epoch, loss in _thinned(curve.get(task, []))
     ]
     with pictures.settings(f"{KIND}-{dataset}"):
-        png, svg = pictures.both(_figure(dataset, lines, panels, labels))
+        shown = dict(zip(labels, looks([row.method for row in rows]), strict=True))
+        png, svg = pictures.both(_figure(dataset, lines, panels, shown))
     text = csv_text(COLUMNS, lines)
     return pictures.Picture(KIND, dataset, TITLE, caption, False, png, svg, text)
 
 
 def _figure(
-    dataset: str, lines: Sequence[Line], panels: Sequence[int], labels: Sequence[str]
+    dataset: str, lines: Sequence[Line], panels: Sequence[int], shown: Mapping[str, Look]
 ) -> Figure:
     across = min(ACROSS, len(panels))
     down = math.ceil(len(panels) / across)
     figure, axes = pictures.blank(1.7 * across + 2.2, 1.6 * down + 0.7, down, across, share=True)
     for axis, task in zip(axes.flat, panels, strict=False):
-        _panel(axis, [line for line in lines if line[2] == task], labels)
+        _panel(axis, [line for line in lines if line[2] == task], shown)
         axis.set_title(f"task {task}", fontsize=pictures.FONT)
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
@@ -111,13 +113,13 @@ def _figure(
         axes.flat[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         # text as it stands: figures show no formulas
         axes.flat[0].yaxis.set_minor_formatter(ticker.LogFormatter(labelOnlyBase=False))
-    shown = {
+    named = {
         name: handle
         for axis in axes.flat
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
     }
     figure.legend(
-        list(shown.values()), list(shown), fontsize=pictures.FONT - 1, loc="outside right center"
+        list(named.values()), list(named), fontsize=pictures.FONT - 1, loc="outside right center"
     )
     figure.supxlabel("epoch", fontsize=pictures.FONT)
     figure.supylabel("loss", fontsize=pictures.FONT)
@@ -125,15 +127,18 @@ def _figure(
     return figure
 
 
-def _panel(axis: Axes, lines: Sequence[Line], labels: Sequence[str]) -> None:
+def _panel(axis: Axes, lines: Sequence[Line], shown: Mapping[str, Look]) -> None:
     """Draw one task: a line per row, which looks the same in every panel."""
-    for at, label in enumerate(labels):
+    for label, look in shown.items():
         own = [(epoch, loss) for who, _, _, epoch, loss in lines if who == label]
         if own:
             axis.plot(
                 *zip(*own, strict=True),
-                pictures.LINES[at % len(pictures.LINES)],
-                color=pictures.COLOURS[at % len(pictures.COLOURS)],
+                look.line,
+                color=look.colour,
+                marker=look.marker,
+                markersize=2.5,
+                markevery=max(1, len(own) // 4),
                 linewidth=1,
                 label=label,
             )

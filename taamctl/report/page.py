@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from importlib import resources
 
 from taamctl.evaluation.record import Evaluation
-from taamctl.report import details, findings, lens_table, pictures, published
+from taamctl.report import (
+    details,
+    findings,
+    lens_table,
+    pictures,
+    published,
+    stream_figure,
+    stream_section,
+)
 from taamctl.report import render as tables
 from taamctl.report.collect import Made, Verdicts
 from taamctl.report.leading import Leading
@@ -16,6 +24,7 @@ from taamctl.report.lens_table import LensRow
 from taamctl.report.pictures import Picture
 from taamctl.report.report_rows import SeedsRow
 from taamctl.report.report_words import WORDS
+from taamctl.report.stream_section import Replayed
 
 VERDICTS = (
     "table",
@@ -40,6 +49,7 @@ SECTIONS = {
     "lens": "Lens",
     "figures": "Figures",
     "data": "Data",
+    "streams": "In time",
     "verdicts": "Printed numbers",
     "readings": "Readings",
     "words": "Words",
@@ -55,12 +65,13 @@ class Behind:
 
     Attributes:
         evaluations: by the sha256 of their files. leading: methods on one mixed graph.
-        made: how each run was made.
+        made: how each run was made. streams: replays in time.
     """
 
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
     leading: Sequence[Leading] = ()
     made: Sequence[Made] = ()
+    streams: Sequence[Replayed] = ()
 
 
 def packaged(name: str) -> str:
@@ -115,6 +126,7 @@ def render(
         "scopes": _named(_scopes(rows, decimals), datasets),
         "lens": _lens(lens, decimals),
         "figures": _figures(datasets, drawn),
+        "streams": [_stream(found, drawn, decimals) for found in behind.streams],
         "verdicts": [_verdict(found) for found in verdicts],
         "readings": published.readings({r.method for r in rows}, routed=_is_routed(rows)),
         "words": WORDS,
@@ -122,9 +134,11 @@ def render(
         "commands": [_command(row) for row in rows],
         **_details(rows, behind, decimals),
     }
+    if not rows:  # of replays in time alone
+        content |= dict.fromkeys(("results", "scopes", "made"))
     return environment.from_string(template()).render(
         **content,
-        datasets=datasets,
+        names=datasets or [found.dataset for found in behind.streams],
         sections=[(id_, name) for id_, name in SECTIONS.items() if content[id_]],
         summary=[_summary(rows, drawn, behind, dataset) for dataset in datasets],
         conditions=[*tables.conditions(rows), *left_out],
@@ -144,7 +158,7 @@ def _summary(
 
 
 def _figures(datasets: Sequence[str], drawn: Sequence[Picture]) -> Content:
-    shown = [picture for picture in drawn if picture.kind != FIRST]
+    shown = [picture for picture in drawn if picture.kind not in (FIRST, stream_figure.KIND)]
     found = {name: [_figure(p) for p in shown if p.dataset == name] for name in datasets}
     return {name: figures for name, figures in found.items() if figures}
 
@@ -256,6 +270,23 @@ def _lens(rows: Sequence[LensRow], decimals: int) -> Content | None:
         columns, lines = lens_table.table(mine, decimals, BATCHES)
         found[dataset] = {"columns": columns[1:], "lines": [line[1:] for line in lines]}
     return {"tables": found, "notes": lens_table.NOTES}
+
+
+def _stream(found: Replayed, drawn: Sequence[Picture], decimals: int) -> Content:
+    runs, snapshots = stream_section.tables(found, decimals)
+    mine = [p for p in drawn if (p.dataset, p.kind) == (found.dataset, stream_figure.KIND)]
+    picture = next(map(_figure, mine), None)
+    if picture is not None:
+        beside = stream_figure.names(found.dataset)
+        picture["files"] = [f"../stream/{found.dataset}/{name}" for name in beside]
+    return {
+        "dataset": found.dataset,
+        "sha256": found.sha256[:12],
+        "conditions": found.conditions,
+        "runs": runs,
+        "snapshots": snapshots,
+        "picture": picture,
+    }
 
 
 def _figure(picture: Picture) -> Content:

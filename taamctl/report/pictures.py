@@ -1,8 +1,4 @@
-"""A figure's look and its bytes: the same rows give the same bytes.
-
-Colours are those of Okabe and Ito without yellow (too pale for a line); marker and line style tell
-rows apart without colour.
-"""
+"""A figure's bytes, and what all figures share: the same rows give the same bytes."""
 
 from __future__ import annotations
 
@@ -18,9 +14,6 @@ from taamctl.core.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#1a1a1a")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
-LINES = ("-", "--", "-.", ":")
 GREY = "#e6e6e6"
 INK = "#1a1a1a"
 GROUND = "#fefefe"  # told apart from white text on a heat map

@@ -93,6 +93,8 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
     """Return the sentences that every table carries: what its numbers mean and under which
     protocol.
     """
+    if not rows:
+        return []
     part, averaging, protocol, unit = shared(rows, "part", "averaging", "protocol", "unit")
     (splits,) = shared(rows, "split", by="; ")
     lines = [
@@ -109,9 +111,9 @@ def conditions(rows: Sequence[SeedsRow]) -> list[str]:
     )
     if same_scope.is_another(rows):
         lines.append(
-            f"All rows are judged in one scope, {rows[0].scope}. The last column is AA in the "
-            "scope that a method is used in: a narrower scope is an easier task, so that column is "
-            "no ranking."
+            f"Every row is judged in one scope, {rows[0].scope}, of one method as of many. The "
+            "last column is AA in the scope that a method is used in: a narrower scope is an "
+            "easier task, so that column is no ranking."
         )
     if len({r.scope for r in rows}) > 1:
         lines.append(
@@ -182,7 +184,9 @@ def _leaves(tree: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str,
 
 
 def markdown(rows: Sequence[SeedsRow], decimals: int, leading: Sequence[Leading] = ()) -> str:
-    """Return the report as Markdown, with provenance below the table."""
+    """Return the report as Markdown, with provenance below the table; without a row its head."""
+    if not rows:
+        return "# taamctl report\n"
     mixed: list[str] = []
     if leading:
         lines = [mixed_cells(each, decimals) for each in leading]

@@ -1,6 +1,6 @@
 "use strict";
-// Tables of the report sort by a click on a column, filter by what is typed, and say when they go on
-// to the right. Without this script they are plain tables.
+// Tables of the report sort by a click on a column and filter by what is typed; tables and pictures
+// say when they go on to the right. Without this script they are plain, with a shade at that edge.
 (function () {
   const EMPTY = new Set(["", "\u2013"]);
   const SMALL = 8; // lines that need no filter
@@ -72,10 +72,10 @@
     });
   }
 
-  function makeHint(frame) {
+  function makeHint(frame, what) {
     const hint = document.createElement("p");
     hint.className = "soft hint";
-    hint.textContent = "This table goes on to the right: scroll it sideways. \u2192";
+    hint.textContent = `This ${what} goes on: scroll it sideways \u2192`;
     frame.before(hint);
     const look = () => { hint.hidden = frame.scrollWidth <= frame.clientWidth + 1; };
     new ResizeObserver(look).observe(frame);
@@ -86,6 +86,7 @@
     const table = frame.querySelector("table");
     makeSortable(table);
     makeFilter(frame, table);
-    makeHint(frame);
+    makeHint(frame, "table");
   });
+  document.querySelectorAll(".picture").forEach((frame) => makeHint(frame, "picture"));
 })();

@@ -12,6 +12,8 @@ WORDS = {
     "-AF.",
     "grouped, mixed": "Grouped: a graph to be answered holds nodes of one task only. Mixed: one "
     "graph holds the nodes of all tasks, and nobody tells which is whose.",
+    "prequential": "Answers come before labels, snapshot after snapshot, in one graph that holds "
+    "its past. A protocol of its own: its numbers compare with no grouped and no mixed one.",
     "scope": "The classes that an answer is chosen from. all_seen: all classes so far. up_to_task: "
     "up to the last class of the node's task. task_only: the classes of its task. Numbers of two "
     "scopes are no ranking.",

@@ -1,5 +1,8 @@
-"""Rows of one logit scope: a method judged among its own task's classes has an easier task than one
-judged among all classes, so that side by side they would look like a ranking. Pure functions.
+"""The one logit scope of a report, of one method as of many: that of all classes seen.
+
+A method judged among its own task's classes has an easier task than one judged among all classes,
+so that side by side they would look like a ranking; and a number must not change because another
+method came beside it. What a method gets in its own scope stands apart.
 """
 
 from __future__ import annotations
@@ -9,14 +12,6 @@ from collections.abc import Sequence
 from taamctl.report.report_rows import SeedsRow
 
 EVERY = "all_seen"  # every evaluation has it
-
-
-def common(rows: Sequence[SeedsRow]) -> str:
-    """Return the scope that the rows share, or that of all classes seen where they do not."""
-    scopes = {row.scope for row in rows}
-    if len(scopes) == 1:
-        return scopes.pop()
-    return EVERY
 
 
 def is_another(rows: Sequence[SeedsRow]) -> bool:

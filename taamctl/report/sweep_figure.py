@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from taamctl.report import pictures
+from taamctl.report.method_looks import COLOURS, LINES, MARKERS
 from taamctl.report.report_tables import Record, csv_text
 
 if TYPE_CHECKING:
@@ -113,9 +114,9 @@ def _lines(axis: Axes, lines: Mapping[str, Sequence[Point]]) -> None:
             [values.index(p.value) for p in line],
             [p.aa for p in line],
             yerr=[p.std for p in line],
-            color=pictures.COLOURS[i % len(pictures.COLOURS)],
-            marker=pictures.MARKERS[i % len(pictures.MARKERS)],
-            linestyle=pictures.LINES[i % len(pictures.LINES)],
+            color=COLOURS[i % len(COLOURS)],
+            marker=MARKERS[i % len(MARKERS)],
+            linestyle=LINES[i % len(LINES)],
             markersize=4,
             capsize=2,
             label=dataset,

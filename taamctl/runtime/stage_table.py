@@ -23,7 +23,8 @@ class Stage:
             names.
         plugin: the kind of plug-in whose code it runs: `datasets`, `methods` or empty.
         module: where its code begins.
-        own_only: a run makes it of graphs of one's own alone; of others its folder stays empty.
+        own_only: a run makes it of graphs of one's own and of the packaged one (`own_graphs`); of
+            others its folder stays empty.
     """
 
     name: str

@@ -8,6 +8,7 @@ import contextlib
 import csv
 import io
 import json
+import re
 import signal
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +18,7 @@ import pytest
 
 from taamctl.cli.all_verbs import made_for
 from taamctl.core.errors import TaamctlError
-from taamctl.pipeline import remains
+from taamctl.pipeline import remains, stream_status
 from taamctl.store.artefacts import Artefact
 from taamctl.store.lock import writing
 
@@ -128,6 +129,10 @@ def test_a_stopped_replay_goes_on_and_ends_with_the_same_bytes(
     assert [file.name for file in sorted(kept.iterdir())][-1] in ("task-001.h5", "task-002.h5")
     (found,) = remains.unfinished(tmp_path / "outputs")
     assert found.main == kept
+    (line,) = stream_status.lines(tmp_path / "outputs")
+    after = 1 + int(sorted(kept.glob("*.h5"))[-1].stem.removeprefix("task-"))
+    assert line.state == "interrupted"
+    assert f"after snapshot {after}:" in line.reasons[0]
     done = support.taamctl(tmp_path, *call)
     assert done.code == 0, done.err
     assert "taken from an interrupted replay" in done.err
@@ -135,6 +140,30 @@ def test_a_stopped_replay_goes_on_and_ends_with_the_same_bytes(
     whole = made[0] / HERE / "finetune" / "seed-1" / "stream.h5"
     again = tmp_path / HERE / "finetune" / "seed-1" / "stream.h5"
     assert whole.read_bytes() == again.read_bytes()
+    assert [line.state for line in stream_status.lines(tmp_path / "outputs")] == ["done"]
+    again.write_bytes(b"x")
+    (line,) = stream_status.lines(tmp_path / "outputs")
+    assert (line.state, line.reasons) == ("damaged", ["stream.h5 is not as it was written"])
+
+
+def test_status_names_replays(
+    made: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    here(made[0], "report", "--set", "report.pictures=false", "--quiet")
+    capsys.readouterr()
+    here(made[0], "status", "--dataset", "synthetic", "--set", "report.pictures=false", "--json")
+    lines = json.loads(capsys.readouterr().out)
+    replays = [line for line in lines if line["stage"] == "stream"]
+    assert [(r["method"], r["state"], r["would"]) for r in replays] == [
+        ("analytic", "done", "leave"),
+        ("finetune", "done", "leave"),
+    ]
+    assert set(replays[0]) == set(lines[0])
+    (page,) = [line for line in lines if line["stage"] == "report"]  # there, of replays alone
+    assert (page["state"], page["reasons"], page["would"]) == ("stale", ["after eval"], "check")
+    here(made[0], "status", "--dataset", "synthetic")
+    shown = capsys.readouterr().out
+    assert re.search(r"stream +drifting +analytic +1 +done +leave", shown)
 
 
 def test_inspect_and_verify_know_the_file(made: tuple[Path, dict[str, Any]]) -> None:
@@ -162,6 +191,43 @@ def test_what_cannot_be_replayed_is_refused_before_anything_is_made(
         here(tmp_path, *call, *arguments)
     assert hint in caught.value.hint
     assert not (tmp_path / "outputs").exists()
+
+
+def test_methods_replayed_alike_stand_side_by_side_and_another_replay_says_what_it_replaces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*arguments: str) -> tuple[list[tuple[str, int]], str]:
+        here(tmp_path, *CALL, *arguments)
+        made = json.loads((tmp_path / HERE / "stream.json").read_text(encoding="utf-8"))
+        return [(run["method"], run["seed"]) for run in made["runs"]], capsys.readouterr().err
+
+    first, said = told("--method", "finetune")
+    assert first == [("finetune", 1)] and "replaced" not in said
+    for name in ("stream.csv", "stream-drifting.csv", "stream-drifting.svg"):
+        assert name in said and (tmp_path / HERE / name).is_file()
+    both, said = told("--method", "analytic")
+    assert both == [("finetune", 1), ("analytic", 1)] and "replaced" not in said
+    lines = (tmp_path / HERE / "stream.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + 2 * 4
+    # a replay that is not there any more goes from the table too
+    (tmp_path / HERE / "finetune" / "seed-1" / "stream.h5").unlink()
+    (tmp_path / HERE / "finetune" / "seed-1" / "stream.h5.provenance.json").unlink()
+    assert told("--method", "analytic")[0] == [("analytic", 1)]
+    other, said = told("--method", "finetune", "--draw", "2")
+    assert other == [("finetune", 1)]
+    note = next(line for line in said.splitlines() if "replaced" in line)
+    assert "draw 0 -> 2" in note and "--outputs" in note
+    assert said.index("replaced") < said.index("wrote")
+
+
+def test_a_summary_that_cannot_be_read_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / HERE / "stream.json"
+    path.parent.mkdir(parents=True)
+    for text in ("{", "[]", '{"runs": 3}'):
+        path.write_text(text, encoding="utf-8")
+        here(tmp_path, *CALL, "--method", "finetune", "--quiet")
+        made = json.loads(path.read_text(encoding="utf-8"))
+        assert [run["method"] for run in made["runs"]] == ["finetune"]
 
 
 def test_random_times_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

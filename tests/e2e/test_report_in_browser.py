@@ -115,13 +115,13 @@ def test_it_is_dark_where_that_is_wished_and_its_pictures_too(browser: Any, page
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_wider_than_the_screen_and_a_cut_table_says_so(
+def test_nothing_is_wider_than_the_screen_and_what_is_cut_says_so(
     browser: Any, page: Path, width: int
 ) -> None:
     browser.open(page, width)
     assert browser.run("document.documentElement.scrollWidth") <= width
     cut = """
-    Array.from(document.querySelectorAll('.wide')).map((frame) => [
+    Array.from(document.querySelectorAll('.wide, .picture')).map((frame) => [
       frame.scrollWidth > frame.clientWidth + 1,
       frame.previousElementSibling.classList.contains('hint'),
       frame.previousElementSibling.offsetParent !== null,
@@ -130,3 +130,34 @@ def test_nothing_is_wider_than_the_screen_and_a_cut_table_says_so(
     found = browser.run(cut)
     assert all(hint and shown == is_cut for is_cut, hint, shown in found)
     assert any(is_cut for is_cut, *_ in found) or width > 1000
+
+
+def test_the_name_of_a_class_stays_in_sight_on_a_phone(browser: Any, page: Path) -> None:
+    browser.open(page, 390)
+    moved = """
+    (() => {
+      const frame = document.querySelector('#classes .wide');
+      frame.scrollLeft = frame.scrollWidth;
+      const cell = frame.querySelector('tbody tr').cells[1];
+      const inside = cell.getBoundingClientRect().left - frame.getBoundingClientRect().left;
+      return [frame.scrollLeft, inside, cell.scrollWidth - cell.clientWidth];
+    })()
+    """
+    scrolled, inside, cut = browser.run(moved)
+    assert scrolled > 100
+    assert abs(inside) <= 1
+    assert cut <= 1
+
+
+def test_a_replay_has_a_section_of_its_own(
+    browser: Any, tmp_path: Path, made_up: ModuleType
+) -> None:
+    made_up.write(tmp_path, made_up.Study(("one",), {"taam": 0.9}, (1,)))
+    made_up.replay(tmp_path, "grow", ("analytic", "finetune"))
+    browser.open(made_up.report(tmp_path), 390)
+    text = browser.run("document.querySelector('#streams').textContent")
+    assert "prequential" in text and "no grouped and no mixed" in " ".join(text.split())
+    drawn = "document.querySelector('#streams img').naturalWidth > 0"
+    assert browser.run(drawn)
+    assert browser.run("document.documentElement.scrollWidth") <= 390
+    assert browser.trouble() == []

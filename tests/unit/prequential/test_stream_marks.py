@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from taamctl.prequential.arrivals import Arrivals
-from taamctl.prequential.stream_figure import draw, means
 from taamctl.prequential.stream_marks import Told, balanced, cohorts, forgetting, marks, share
+from taamctl.report.stream_figure import draw, means
 
 
 @pytest.fixture
@@ -75,13 +75,18 @@ def test_nothing_has_no_share() -> None:
 
 def test_a_line_is_the_mean_over_seeds_and_the_same_bytes_each_time() -> None:
     def run(method: str, seed: int, values: list[float | None]) -> dict[str, object]:
-        every = [{"accuracy": v, "held_accuracy": 0.5} for v in values]
-        return {"method": method, "seed": seed, "snapshots": every}
+        every = [{"accuracy": v, "held_accuracy": 0.5, "cpu_s": 2.0} for v in values]
+        matrix = [[0.75, None], [0.5, 0.6]]
+        return {"method": method, "seed": seed, "snapshots": every, "held_matrix": matrix}
 
     runs = [run("one", 1, [None, 0.5]), run("one", 2, [None, 0.7]), run("other", 1, [None, 0.4])]
     line = means(runs, "one")["accuracy"]
     assert np.isnan(line[0])
     assert line[1] == pytest.approx(0.6)
     picture = draw("made_up", runs)
-    assert picture.csv.splitlines()[:2] == ["method,snapshot,accuracy,held_accuracy", "one,1,,0.5"]
+    assert picture.csv.splitlines()[:2] == [
+        "method,snapshot,accuracy,held_accuracy,forgetting,cpu_s",
+        "one,1,,0.5,,2.0",
+    ]
+    assert picture.csv.splitlines()[2].endswith(",0.5,0.25,2.0")
     assert picture.files() == draw("made_up", runs).files()

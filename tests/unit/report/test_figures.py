@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from taamctl.report import figure_axes, figure_data, figures
+from taamctl.report import figure_axes, figure_data, figures, method_looks
 from taamctl.report.figure_data import Evidence
 from taamctl.report.report_rows import RunRow, over_seeds
 
@@ -312,13 +312,8 @@ def test_labels_tell_rows_apart() -> None:
     ]
 
 
-def test_25_rows_look_different_from_each_other() -> None:
-    assert len({(s["color"], s["marker"]) for s in map(figures._line, range(25))}) == 25
-    assert len({(s["color"], s["linestyle"]) for s in map(figures._line, range(25))}) == 25
-
-
 def test_colours_stand_out_from_white() -> None:
-    for colour in figures.COLOURS:
+    for colour in method_looks.COLOURS:
         r, g, b = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
         r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (r, g, b))
         assert 1.05 / (0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05) > 2, colour

@@ -107,8 +107,7 @@ def test_the_best_of_a_table_and_what_forgets_are_those_of_the_rows(made_up: Mod
 def test_rows_of_several_scopes_are_shown_in_one(made_up: ModuleType) -> None:
     own = rows(made_up, a=0.9, b=0.8, c=0.7)
     assert {row.scope for row in own} == {"all_seen", "up_to_task", "task_only"}
-    scope = same_scope.common(own)
-    shown = rows(made_up, scope, a=0.9, b=0.8, c=0.7)
+    shown = rows(made_up, same_scope.EVERY, a=0.9, b=0.8, c=0.7)
     assert {row.scope for row in shown} == {"all_seen"}
     for before, after in zip(own, shown, strict=True):
         assert after.aa == before.aa_all_seen
@@ -116,9 +115,21 @@ def test_rows_of_several_scopes_are_shown_in_one(made_up: ModuleType) -> None:
     columns, lines = render.table(shown, 1)
     assert columns[-1] == render.OWN_SCOPE
     assert [line[-1].split()[-1] for line in lines] == [row.own_scope for row in shown]
-    alone = own[1:2]
-    assert same_scope.common(alone) == "up_to_task"
-    assert render.table(alone, 1)[0] == render.COLUMNS
+    # one method is judged as several are, and what it gets in its own scope stands beside
+    lines = findings.of(shown, [], shown[0].dataset)
+    assert "(grouped)" in lines[0] and findings.NOT_MIXED in lines
+    assert findings.NOT_MIXED not in findings.of(shown, [mixed("a", 0.9, 0.8)], "shop")
+    alone = [replace(shown[1], aa_up_to_task=0.987)]
+    assert alone[0].own_scope == "up_to_task"
+    columns, lines = render.table(alone, 1)
+    assert columns[-1] == render.OWN_SCOPE
+    assert lines[0][columns.index("scope")] == "all_seen"
+    assert "of one method as of many" in " ".join(render.conditions(alone))
+    first, own_words = findings.of_grouped(alone)
+    assert "judged among all classes seen" in first
+    own_aa = getattr(alone[0], alone[0].own_aa)
+    assert f"{alone[0].name} {100 * own_aa:.1f} % among the classes up to" in own_words
+    assert findings.of_grouped([replace(alone[0], own_scope="all_seen")]) == [first]
 
 
 def known(made_up: ModuleType) -> details.Known:
