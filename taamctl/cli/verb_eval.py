@@ -67,7 +67,8 @@ def show_classes(context: Context) -> None:
     tables = class_tables.of_runs(files, context.params.section(ReportParams).decimals)
     for dataset, table in tables.items():
         columns = [Column(name, right=name not in ("task", "class")) for name in table.columns]
-        print_table(columns, table.lines, title=dataset, notes=class_tables.notes(tables))
+        notes = class_tables.notes(tables)
+        print_table(columns, table.lines, keys=2, title=dataset, notes=notes)
 
 
 def show(paths: list[Path], decimals: int, as_json: bool) -> None:
@@ -82,4 +83,4 @@ def show(paths: list[Path], decimals: int, as_json: bool) -> None:
         return
     names, lines = lens_table.table(found, decimals, 3)
     columns = [Column(name, right=at >= 5) for at, name in enumerate(names)]
-    print_table(columns, lines, notes=lens_table.NOTES)
+    print_table(columns, lines, keys=5, notes=lens_table.NOTES)

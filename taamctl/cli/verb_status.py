@@ -58,7 +58,7 @@ def show(context: Context, *, as_json: bool) -> None:
     notes = [f"{len(found)} artefacts; taamctl run would make {makes} and check {checks} again."]
     if not makes + checks:
         notes = [f"{len(found)} artefacts. Data and pipelines are up to date."]
-    print_table([Column(name, wrap=name == "why") for name in columns], rows, notes=notes)
+    print_table([Column(n, wrap=n == "why") for n in columns], rows, keys=4, notes=notes)
 
 
 def _cut(reason: str) -> str:
