@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from taamctl.cli import also_there, reason_words
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
 from taamctl.cli.shared_options import Grid, JsonOnStdout, Profile, RawSettings, Writing
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 
 # as `dvc status` says it; --json has the states' own names
 WORDS = {"fresh": "up to date", "stale": "changed", "missing": "missing"}
-SHOWN = 4  # reasons of one artefact, and signs of a reason; --json has all
-SIGNS = 90
+SHOWN = 4  # reasons of one artefact; --json has all
 
 
 def command(
@@ -34,6 +34,9 @@ def command(
     quiet = Writing(quiet=True)
     context = make_context(grid, settings, quiet, check_methods=True, profile=profile)
     show(context, as_json=as_json)
+    if not as_json and not any(vars(grid).values()):
+        for line in also_there.lines(context):
+            print(line)
 
 
 def show(context: Context, *, as_json: bool) -> None:
@@ -48,9 +51,10 @@ def show(context: Context, *, as_json: bool) -> None:
     rows = []
     for line in found:
         seed = "" if line.seed is None else str(line.seed)
-        why = "; ".join(_cut(reason) for reason in line.reasons[:SHOWN])
-        if len(line.reasons) > SHOWN:
-            why += f"; and {len(line.reasons) - SHOWN} more"
+        reasons = reason_words.told(line.stage, line.reasons)
+        why = "; ".join(reasons[:SHOWN])
+        if len(reasons) > SHOWN:
+            why += f"; and {len(reasons) - SHOWN} more"
         which = (line.stage, line.dataset, line.method, seed)
         rows.append((*which, WORDS[line.state], line.would, why))
     makes = sum(line.would == "make" for line in found)
@@ -59,7 +63,3 @@ def show(context: Context, *, as_json: bool) -> None:
     if not makes + checks:
         notes = [f"{len(found)} artefacts. Data and pipelines are up to date."]
     print_table([Column(n, wrap=n == "why") for n in columns], rows, keys=4, notes=notes)
-
-
-def _cut(reason: str) -> str:
-    return reason if len(reason) <= SIGNS else f"{reason[:SIGNS]}..."
