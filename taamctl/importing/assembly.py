@@ -211,7 +211,7 @@ def _ends(
     else:
         if context is not None:
             source, target, outside, said = context_edges.apart(
-                source, target, names, context, where
+                source, target, names, context, (raw.where, where)
             )
         *rows, notes = edge_ends.by_name(source, target, names, where, raw.hint_of_ids, drop)
     return rows[0], rows[1], outside, (*said, *notes)

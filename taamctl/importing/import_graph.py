@@ -18,6 +18,7 @@ from taamctl.graph import feature_sizes, telling_features
 from taamctl.importing import (
     command_line,
     context_edges,
+    context_names,
     file_formats,
     folder_format,
     importers,
@@ -90,8 +91,10 @@ def import_graph(
     further |= {**given, **(about or {})}
     files = [str(path) for path in sources]
     try:
-        raw = importers.read_raw(sources, chosen, kind=kind, **tables)
-        graph = _assembled(name, raw, chosen, sources, context)
+        other = None if context is None else context_edges.context_of(context)
+        with context_names.known(frozenset() if other is None else other.names):
+            raw = importers.read_raw(sources, chosen, kind=kind, **tables)
+        graph = _assembled(name, raw, chosen, sources, other)
     except Unclear as question:
         call = command_line.command(
             files, chosen, {**further, "format": stated, "force": overwrite}
@@ -149,10 +152,13 @@ def _keep(
 
 
 def _assembled(
-    name: str, raw: RawGraph, chosen: ImportOptions, sources: Sequence[Path], context: Path | None
+    name: str,
+    raw: RawGraph,
+    chosen: ImportOptions,
+    sources: Sequence[Path],
+    other: context_edges.Context | None,
 ) -> NodeGraph:
     """Return the graph; no note names a folder, for they are kept with it."""
-    other = None if context is None else context_edges.context_of(context)
     graph = assemble(name, raw, chosen, other)
     return replace(graph, notes=tuple(importers.by_name(note, sources) for note in graph.notes))
 
