@@ -38,7 +38,8 @@ def forget(
         ),
     ] = False,
     statement: Annotated[
-        Path | None, Option("--statement", help="JSON file for what is printed.")
+        Path | None,
+        Option("--statement", help="JSON file for the statement, whose name is then printed."),
     ] = None,
     data_root: DataRoot = None,
     params: ParamsFile = None,
@@ -69,4 +70,6 @@ def forget(
     said = stating.statement(folder, done)
     if statement is not None:
         atomic_files.write_json(statement, said)
-    typer.echo(json.dumps(said, indent=1))
+        typer.echo(str(statement))
+    else:
+        typer.echo(json.dumps(said, indent=1))
