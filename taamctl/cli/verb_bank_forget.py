@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -71,5 +72,6 @@ def forget(
     if statement is not None:
         atomic_files.write_json(statement, said)
         typer.echo(str(statement))
+        teller(quiet)(f"next: taamctl bank verify {quote(str(folder))}")
     else:
         typer.echo(json.dumps(said, indent=1))

@@ -16,7 +16,7 @@ from taamctl.core.errors import TaamctlError
 
 def command(
     name: Annotated[
-        str | None, Argument(help="Of a graph: taamctl data doctor NAME.", hidden=True)
+        str | None, Argument(help="None; of a graph, see: taamctl data doctor NAME.")
     ] = None,
     report: Annotated[
         bool,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from taamctl.cli import next_step
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
 from taamctl.cli.shared_options import Grid, Settings, Writing
@@ -55,7 +56,7 @@ def command(
             show(found, context.params.section(ReportParams).decimals, as_json)
     if per_class:
         show_classes(context)
-    context.tell("next: taamctl report")
+    context.tell(f"next: {next_step.command('report', grid, settings)}")
 
 
 def show_classes(context: Context) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
+from taamctl.cli import next_step
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Grid, Settings, Writing
 
@@ -31,3 +32,4 @@ def command(
     if csv is not None:
         lines = prediction_table.write(context, csv)
         context.tell(f"wrote {csv}: {lines:,} predictions, after the last task")
+    context.tell(f"next: {next_step.command('eval', grid, settings)}")

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from taamctl.cli import also_there, reason_words
+from taamctl.cli import also_there, next_step, reason_words
 from taamctl.cli.common import make_context
-from taamctl.cli.console import Column, print_table
+from taamctl.cli.console import Column, print_table, say
 from taamctl.cli.shared_options import Grid, JsonOnStdout, Profile, RawSettings, Writing
 
 if TYPE_CHECKING:
@@ -33,20 +33,26 @@ def command(
     """
     quiet = Writing(quiet=True)
     context = make_context(grid, settings, quiet, check_methods=True, profile=profile)
-    show(context, as_json=as_json)
-    if not as_json and not any(vars(grid).values()):
+    outdated = show(context, as_json=as_json)
+    if as_json:
+        return
+    if not any(vars(grid).values()):
         for line in also_there.lines(context):
             print(line)
+    if outdated:
+        say(f"next: {next_step.command('run', grid, settings)}")
 
 
-def show(context: Context, *, as_json: bool) -> None:
-    """Print the state of everything that the `run` section names."""
+def show(context: Context, *, as_json: bool) -> int:
+    """Print the state of everything that the `run` section names, and return how much of it is not
+    up to date.
+    """
     from taamctl.pipeline import status
 
     found = status.lines(context)
     if as_json:
         print(json.dumps([asdict(line) for line in found], indent=1))
-        return
+        return sum(line.would != "reuse" for line in found)
     columns = ("stage", "data set", "method", "seed", "state", "run would", "why")
     rows = []
     for line in found:
@@ -63,3 +69,4 @@ def show(context: Context, *, as_json: bool) -> None:
     if not makes + checks:
         notes = [f"{len(found)} artefacts. Data and pipelines are up to date."]
     print_table([Column(n, wrap=n == "why") for n in columns], rows, keys=4, notes=notes)
+    return makes + checks
