@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from taamctl.cli import table_layout
-from taamctl.cli.table_layout import Column as Column
+from taamctl.cli.table_column import Column as Column
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,32 +5,15 @@ else a heading per row with `name: value` below it. Nothing is cut.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from taamctl.cli import table_column
+from taamctl.cli.table_column import Column
 
 Cells = Sequence[str]
 NARROW = 20  # columns that text keeps, where it has that many; narrower it reads badly
 MOST = 3  # tables below each other; of more, lines per row read better
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table on the terminal.
-
-    Attributes:
-        wrap: what does not fit goes on below, from word to word.
-        fold: the same, in the middle of a word too.
-    """
-
-    name: str
-    right: bool = False
-    wrap: bool = False
-    fold: bool = False
-
-    @property
-    def is_text(self) -> bool:
-        """Tell whether its cells may take more than one line."""
-        return self.wrap or self.fold
 
 
 @dataclass(frozen=True)
@@ -91,7 +74,7 @@ def _fitted(
     the widest texts.
     """
     cells = [[columns[at].name, *(row[at] for row in rows)] for at in shown]
-    widths = [max(map(_width, column)) for column in cells]
+    widths = [max(map(table_column.width, column)) for column in cells]
     least = [_least(columns[at], column) for at, column in zip(shown, cells, strict=True)]
     while sum(widths) + gap * (len(shown) - 1) > width:
         at = max(range(len(shown)), key=lambda at: (widths[at] > least[at], widths[at]))
@@ -103,12 +86,13 @@ def _fitted(
 
 def _least(column: Column, cells: Cells) -> int:
     """Return the fewest columns that a heading, and the cells below it, read well in."""
-    word = _longest_word(cells[:1])
+    word = table_column.longest_word(cells[:1])
+    natural = max(map(table_column.width, cells))
     if column.fold:
-        return max(word, min(NARROW, max(map(_width, cells))))
+        return max(word, min(NARROW, natural))
     if column.wrap:
-        return max(_longest_word(cells), min(NARROW, max(map(_width, cells))))
-    return max(word, *map(_width, cells[1:]), 0)
+        return max(table_column.longest_word(cells), min(NARROW, natural))
+    return max(word, *map(table_column.width, cells[1:]), 0)
 
 
 def heading(columns: Sequence[Column], row: Cells, keys: int) -> str:
@@ -128,19 +112,8 @@ def lines(columns: Sequence[Column], row: Cells, keys: int, width: int) -> list[
         pair = f"{column.name}: {cell}" if column.name else cell
         if not cell:
             continue
-        if found and _width(f"{found[-1]}; {pair}") <= width:
+        if found and table_column.width(f"{found[-1]}; {pair}") <= width:
             found[-1] += f"; {pair}"
         else:
             found.append(pair)
     return found
-
-
-def _longest_word(cells: Iterable[str]) -> int:
-    return max((_width(word) for cell in cells for word in cell.split()), default=0)
-
-
-def _width(text: str) -> int:
-    """Return how many columns a text takes: letters of the East take two."""
-    from rich.cells import cell_len
-
-    return max((cell_len(line) for line in text.splitlines()), default=0)

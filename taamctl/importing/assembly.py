@@ -11,7 +11,7 @@ from taamctl.graph import edge_classes
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 from taamctl.importing import context_edges, edge_ends
 from taamctl.importing.bad_rows import told_by_lines
-from taamctl.importing.context_edges import Context
+from taamctl.importing.context_names import Context
 from taamctl.importing.given_stream import arrival_of, part_of, time_of
 from taamctl.importing.no_label import Said
 from taamctl.importing.node_labels import read_labels

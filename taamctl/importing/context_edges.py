@@ -13,17 +13,10 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.outside import Outside
 from taamctl.core.types import Array
 from taamctl.datasets import _imported
+from taamctl.importing.context_names import Context
 from taamctl.importing.edge_ends import Names, different, rows_of
 from taamctl.importing.messages import some
 from taamctl.store import artefacts
-
-
-@dataclass(frozen=True)
-class Context:
-    """The names of another graph's nodes, and the file that it lies in."""
-
-    names: frozenset[str]
-    where: str
 
 
 def context_of(path: Path) -> Context:

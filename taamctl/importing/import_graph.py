@@ -18,12 +18,12 @@ from taamctl.graph import feature_sizes, telling_features
 from taamctl.importing import (
     command_line,
     context_edges,
-    context_names,
     file_formats,
     folder_format,
     importers,
 )
 from taamctl.importing.assembly import assemble
+from taamctl.importing.context_names import Context, known
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.ways import Unclear, with_commands
@@ -91,8 +91,7 @@ def import_graph(
     further |= {**given, **(about or {})}
     files = [str(path) for path in sources]
     try:
-        other = None if context is None else context_edges.context_of(context)
-        with context_names.known(frozenset() if other is None else other.names):
+        with known(other := _other(context)):
             raw = importers.read_raw(sources, chosen, kind=kind, **tables)
         graph = _assembled(name, raw, chosen, sources, other)
     except Unclear as question:
@@ -151,12 +150,19 @@ def _keep(
         _imported.write(path, graph, source, directed, command)
 
 
+def _other(context: Path | None) -> Context | None:
+    """Return the graph to whose nodes edges may lead."""
+    if context is None:
+        return None
+    return context_edges.context_of(context)
+
+
 def _assembled(
     name: str,
     raw: RawGraph,
     chosen: ImportOptions,
     sources: Sequence[Path],
-    other: context_edges.Context | None,
+    other: Context | None,
 ) -> NodeGraph:
     """Return the graph; no note names a folder, for they are kept with it."""
     graph = assemble(name, raw, chosen, other)
