@@ -103,7 +103,7 @@ class Evidence:
     def place(self, row: int) -> str:
         """Return where a row is: `task 3, test`."""
         index = int(self.split.groups[row])
-        return f"task {index // len(PARTS)}, {PARTS[index % len(PARTS)]}"
+        return f"task {index // len(PARTS) + 1}, {PARTS[index % len(PARTS)]}"
 
 
 def structure(
@@ -175,7 +175,7 @@ def _shared_classes(e: Evidence) -> Iterator[str]:
     at = 0
     for t, (low, high) in enumerate(e.split.bounds.tolist()):
         if low != at or high <= low:
-            yield f"task {t} has the classes {low}..{high - 1} but should start at {at}"
+            yield f"task {t + 1} has the classes {low}..{high - 1} but should start at {at}"
         at = high
     if at != len(e.split.label):
         yield f"the tasks have {at} classes, classes/label has {len(e.split.label)}"

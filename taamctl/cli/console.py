@@ -7,27 +7,15 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from taamctl.cli import table_layout
+from taamctl.cli.table_column import Column as Column
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table on the terminal.
-
-    Attributes:
-        wrap: what does not fit goes on below, from word to word; else it is cut.
-        fold: the same, in the middle of a word too.
-    """
-
-    name: str
-    right: bool = False
-    wrap: bool = False
-    fold: bool = False
-    max_width: int | None = None
+    from taamctl.cli.table_layout import Part
 
 
 def sheet() -> Console:
@@ -44,30 +32,61 @@ def print_table(
     columns: Iterable[Column],
     rows: Iterable[Sequence[str]],
     *,
+    keys: int = 1,
     gap: int = 2,
     title: str | None = None,
     notes: Iterable[str] = (),
 ) -> None:
-    """Print a table without lines on stdout, `gap` blanks between its columns, `notes` below."""
-    from rich.table import Table
+    """Print a table without lines on stdout, whole at any width.
 
+    Args:
+        keys: how many of the first columns tell the rows apart.
+        gap: blanks between the columns.
+        notes: lines below.
+    """
     out = sheet()
-    table = Table(
-        box=None, padding=(0, gap, 0, 0), pad_edge=False, title=title, title_justify="left"
-    )
-    for column in columns:
-        table.add_column(
-            column.name,
-            justify="right" if column.right else "left",
-            no_wrap=not (column.wrap or column.fold),
-            overflow="fold" if column.fold else "ellipsis",
-            max_width=column.max_width,
-        )
-    for row in rows:
-        table.add_row(*row)
-    out.print(table)
+    columns, rows = tuple(columns), [tuple(row) for row in rows]
+    if title is not None:
+        out.print(title, style="italic", soft_wrap=not out.is_terminal)
+    found = table_layout.parts(columns, rows, out.width, gap=gap, keys=keys)
+    for at, part in enumerate(found):
+        out.print("\n" * (at > 0), end="")
+        _print_part(out, columns, rows, part, gap)
+    if not found:
+        _print_lines(out, columns, rows, keys)
     for note in notes:
         out.print(note, style="dim", soft_wrap=not out.is_terminal)
+
+
+def _print_part(
+    out: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]], part: Part, gap: int
+) -> None:
+    """Print some columns beside each other, each as wide as `part` says."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False)
+    for at, width in zip(part.shown, part.widths, strict=True):
+        table.add_column(columns[at].name, width=width, overflow="fold")
+        if columns[at].right:
+            table.columns[-1].justify = "right"
+    for row in rows:
+        table.add_row(*(Text(row[at]) for at in part.shown))
+    out.print(table)
+
+
+def _print_lines(
+    out: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]], keys: int
+) -> None:
+    """Print a heading per row, and what else it says below."""
+    from rich.text import Text
+
+    width = out.width - 2
+    for row in rows:
+        out.print(table_layout.heading(columns, row, keys), style="bold")
+        for line in table_layout.lines(columns, row, keys, width):
+            for piece in Text(line).wrap(out, width):
+                out.print("  ", piece, sep="")
 
 
 def say(line: str) -> None:

@@ -13,7 +13,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "split": ("taamctl split --dataset debian",),
     "precompute": ("taamctl precompute --dataset debian --max-memory 2G",),
     "train": (f"taamctl train {RUN}",),
-    "infer": (f"taamctl infer {RUN} --set infer.router=auto",),
+    "infer": (
+        f"taamctl infer {RUN} --set infer.router=auto",
+        f"taamctl infer {RUN} --csv predictions.csv",
+    ),
     "eval": (f"taamctl eval --lens {RUN}",),
     "lens": (f"taamctl lens {RUN}",),
     "report": ("taamctl report --all",),

@@ -43,6 +43,7 @@ WORDS = {
     "--explain": "NODE",
     "--scope": "all_seen|up_to_task|task_only|own",
     "--rows": "N",
+    "--csv": "FILE",
     "--format": "FORMAT",
     "--name": "NAME",
     "--into": "FOLDER",

@@ -8,11 +8,10 @@ from pathlib import Path
 from taamctl.cli import console
 from taamctl.core import registry
 
-ROUTER = ("infer.router", "auto")
 # key -> the usual value, that for graphs of one's own, and what the usual one does
 USUAL_OF_OWN = {
     "split.odd_class": ("drop", "merge_into_last", "drop leaves out"),
-    ROUTER[0]: ("prototype", ROUTER[1], "prototype routes as published"),
+    "infer.router": ("prototype", "auto", "prototype routes as published"),
 }
 
 
@@ -64,13 +63,14 @@ def set_usual_of_own(tree: dict[str, object], overrides: Sequence[str], *, quiet
             console.say(f"{key} is {value} for a graph of your own ({meaning})")
 
 
-def router_of_own(datasets: Sequence[str], chosen: Collection[str]) -> list[str]:
-    """Return, as `section.key=value`, how a new folder routes graphs of one's own where nothing
-    else was chosen, and say so.
+def usual_of_own(datasets: Sequence[str], chosen: Collection[str]) -> list[str]:
+    """Return, as `section.key=value`, what is usual for graphs of one's own in a new folder, where
+    nothing else was chosen, and say so.
     """
-    key, value = ROUTER
     own = registry.imported("taamctl.datasets")
-    if key in chosen or not all(name in own for name in datasets):
+    if not all(name in own for name in datasets):
         return []
-    console.say(f"{', '.join(datasets)}: set {key}={value}")
-    return [f"{key}={value}"]
+    found = [f"{k}={value}" for k, (_, value, _) in USUAL_OF_OWN.items() if k not in chosen]
+    for change in found:
+        console.say(f"{', '.join(datasets)}: set {change}")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -38,7 +39,8 @@ def forget(
         ),
     ] = False,
     statement: Annotated[
-        Path | None, Option("--statement", help="JSON file for what is printed.")
+        Path | None,
+        Option("--statement", help="JSON file for the statement, whose name is then printed."),
     ] = None,
     data_root: DataRoot = None,
     params: ParamsFile = None,
@@ -69,4 +71,7 @@ def forget(
     said = stating.statement(folder, done)
     if statement is not None:
         atomic_files.write_json(statement, said)
-    typer.echo(json.dumps(said, indent=1))
+        typer.echo(str(statement))
+        teller(quiet)(f"next: taamctl bank verify {quote(str(folder))}")
+    else:
+        typer.echo(json.dumps(said, indent=1))

@@ -96,3 +96,4 @@ def add_task(
     )
     for task in learned:
         typer.echo(str(folder / task.file))
+    teller(quiet)(f"next: taamctl predict --bank {quote(str(folder))} --graph FILE")

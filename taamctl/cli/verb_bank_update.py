@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -66,6 +67,8 @@ def update(
     for task in done:
         say(_in_words(task))
         typer.echo(str(folder / task.file))
+    if done:
+        teller(quiet)(f"next: taamctl bank verify {quote(str(folder))}")
 
 
 def _in_words(task: TaskUpdate) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Option
-
+from taamctl.cli import reason_words
+from taamctl.cli.clean_wishes import Wishes
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table, say
 from taamctl.cli.shared_options import AsJson, Grid, RawSettings, Writing
@@ -21,33 +20,13 @@ if TYPE_CHECKING:
     from taamctl.pipeline.remains import Remain
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What may go."""
-
-    yes: Annotated[
-        bool, Option("--yes", help="Remove what is shown; without it nothing is removed unasked.")
-    ] = False
-    unfinished: Annotated[
-        bool,
-        Option("--unfinished", help="Also finished tasks of trainings that were stopped."),
-    ] = False
-    unknown: Annotated[
-        bool,
-        Option(
-            "--unknown",
-            help="Also of data sets and methods that this folder does not know.",
-        ),
-    ] = False
-
-
 def command(*, wishes: Wishes, settings: RawSettings, as_json: AsJson = False) -> None:
     """Show what is stale, of another place or left behind in the outputs folder, and remove it
     with --yes or when you say so.
 
-    Stale is what `taamctl run` would make anew with the parameters here, for the data sets,
-    methods and seeds that lie there. Data, banks and files that taamctl did not write stay. So does
-    what another process writes.
+    Stale is what `taamctl run` would make anew with any parameters, for the data sets, methods and
+    seeds that lie there. What other parameters than those here made, such as --set train.lr=0.01,
+    stays, and so do data, banks, files that taamctl did not write and what another process writes.
     """
     found = _found(settings, wishes)
     if as_json:
@@ -94,6 +73,8 @@ def _found(settings: RawSettings, wishes: Wishes) -> list[Remain]:
             found += remains.stale(context)
         except TaamctlError as error:
             say(f"note: {dataset} was not judged: {error.message}")
+    if not wishes.other_settings:
+        found = _own_settings(found)
     if wishes.unfinished:
         found += remains.unfinished(root)
     if wishes.unknown:
@@ -101,10 +82,22 @@ def _found(settings: RawSettings, wishes: Wishes) -> list[Remain]:
     return list({remain.main: remain for remain in reversed(found)}.values())[::-1]
 
 
+def _own_settings(found: list[Remain]) -> list[Remain]:
+    """Leave out what other parameters made, and say so."""
+    others = [remain for remain in found if remain.kind == "other settings"]
+    if others:
+        say(
+            f"note: {_count(others)} of other settings stay ({others[0].why}); to look at them: "
+            "taamctl clean --other-settings"
+        )
+    return [remain for remain in found if remain.kind != "other settings"]
+
+
 def _show(found: list[Remain]) -> None:
-    rows = [
-        (str(remain.main), remain.kind, format_bytes(remain.size), remain.why) for remain in found
-    ]
+    rows = []
+    for remain in found:
+        why = "; ".join(reason_words.told("", remain.why.split("; ")))
+        rows.append((str(remain.main), remain.kind, format_bytes(remain.size), why))
     columns = [Column("file"), Column("is"), Column("size", right=True), Column("why", wrap=True)]
     if rows:
         print_table(columns, rows)

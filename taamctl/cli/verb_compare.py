@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Option
 
 from taamctl.cli.common import make_context
-from taamctl.cli.console import Column, print_table, sheet
+from taamctl.cli.console import Column, print_table
 from taamctl.cli.executor_options import Executor, cluster
 from taamctl.cli.shared_options import Grid, Profile, RawSettings, Writing
 from taamctl.core.errors import TaamctlError
@@ -91,23 +91,20 @@ def check(orders: list[str] | None, splits: list[int] | None, scope: str | None)
 
 
 def show(path: Path, decimals: int) -> None:
-    """Print a comparison on stdout; a terminal of less than 140 columns goes without one."""
+    """Print a comparison on stdout."""
     from taamctl.report import comparison_text
     from taamctl.store.atomic_files import read_json
 
     result = read_json(path, "taamctl compare")
-    wide = sheet().width >= 140
-    shown = [i for i, name in enumerate(comparison_text.COLUMNS) if wide or name != "minus best"]
-    columns = [_column(comparison_text.COLUMNS[i]) for i in shown]
-    cells = [comparison_text.cells(m, decimals) for d in result["datasets"] for m in d["methods"]]
-    rows = [[row[i] for i in shown] for row in cells]
+    columns = [_column(name) for name in comparison_text.COLUMNS]
+    rows = [comparison_text.cells(m, decimals) for d in result["datasets"] for m in d["methods"]]
     overall = comparison_text.overall_cells(result)
+    notes = result["conditions"]
+    print_table(columns, rows, keys=2, notes=() if overall else notes)
     if overall:
-        print_table(columns, rows)
         print()
         columns = [Column(name, wrap=True) for name in ("method", "mean rank", "blocks")]
-        rows = [list(row) for row in overall]
-    print_table(columns, rows, notes=result["conditions"])
+        print_table(columns, overall, notes=notes)
 
 
 def _column(name: str) -> Column:

@@ -48,7 +48,7 @@ def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
     columns = [
         Column("name"),
         *(Column(name, right=True) for name in ("nodes", "edges", "F", "C", "T")),
-        Column("licence", fold=True, max_width=14),
+        Column("licence", fold=True),
         Column("found", fold=True),
     ]
     lines = [[_shown(value).replace(f"{base}/", "") for value in row.values()] for row in rows]

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from taamctl.cli import next_step
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import AsJson, DatasetName, Grid, RawSettings, Writing
 
@@ -29,10 +30,13 @@ def command(
     """
     from taamctl.doctor import examine
 
-    report = examine.examine(make_context(Grid([name]), settings, Writing()), name, quick=quick)
+    grid = Grid([name])
+    context = make_context(grid, settings, Writing())
+    report = examine.examine(context, name, quick=quick)
     if as_json:
         typer.echo(json.dumps(report, indent=1, allow_nan=False, default=asdict))
     else:
         typer.echo("\n".join(examine.lines(report)))
     if not report["ok"]:
         raise typer.Exit(1)
+    context.tell(f"next: {next_step.command('run', grid, settings)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from taamctl.cli import next_step
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
 from taamctl.cli.shared_options import Grid, Settings, Writing
@@ -55,7 +56,7 @@ def command(
             show(found, context.params.section(ReportParams).decimals, as_json)
     if per_class:
         show_classes(context)
-    context.tell("next: taamctl report")
+    context.tell(f"next: {next_step.command('report', grid, settings)}")
 
 
 def show_classes(context: Context) -> None:
@@ -67,7 +68,8 @@ def show_classes(context: Context) -> None:
     tables = class_tables.of_runs(files, context.params.section(ReportParams).decimals)
     for dataset, table in tables.items():
         columns = [Column(name, right=name not in ("task", "class")) for name in table.columns]
-        print_table(columns, table.lines, title=dataset, notes=class_tables.notes(tables))
+        notes = class_tables.notes(tables)
+        print_table(columns, table.lines, keys=2, title=dataset, notes=notes)
 
 
 def show(paths: list[Path], decimals: int, as_json: bool) -> None:
@@ -82,4 +84,4 @@ def show(paths: list[Path], decimals: int, as_json: bool) -> None:
         return
     names, lines = lens_table.table(found, decimals, 3)
     columns = [Column(name, right=at >= 5) for at, name in enumerate(names)]
-    print_table(columns, lines, notes=lens_table.NOTES)
+    print_table(columns, lines, keys=5, notes=lens_table.NOTES)

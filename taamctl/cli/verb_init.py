@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -47,41 +48,39 @@ def command(
     force: Overwrite = False,
 ) -> None:
     """Set up a folder for a data set: params.yaml with what `data doctor` suggests, and a DAG
-    for `dvc repro`. Prints the files.
+    for `dvc repro`. Prints the files. With --force, what a params.yaml says there is kept.
     """
-    from taamctl.params.params_file import PACKAGED
+    from taamctl.cli.given_params import given
     from taamctl.pipeline import project
 
     if folder.exists() and not folder.is_dir():
         raise TaamctlError(f"{folder} is a file", "name a folder")
     if data_root is not None:
         data_root = data_root.absolute()
-    chosen = {override.partition("=")[0].strip() for override in overrides or ()}
+    own = given(folder, overrides or (), again=force)
     _refuse_elsewhere(folder, datasets)
     with contextlib.ExitStack() as stack:
         place = folder
         if not folder.is_dir():
             place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="taamctl-")))
         stack.enter_context(contextlib.chdir(place))
-        changed = [*(overrides or ()), *this_folder.router_of_own(datasets, chosen)]
-        settings = RawSettings(PACKAGED, changed, data_root=data_root)
+        changed = [*(overrides or ()), *this_folder.usual_of_own(datasets, own.chosen)]
+        settings = RawSettings(own.base, changed, data_root=data_root)
         context = make_context(
             Grid(datasets, methods, seeds), settings, Writing(), check_methods=True
         )
-        changes = suggested(context, chosen)
+        changes = suggested(context, own.chosen)
         tree = dict(context.params.tree)
         used = context.params.section(RunParams).datasets
         tree["datasets"] = {**tree["datasets"], **{n: tree["datasets"].get(n, {}) for n in used}}
         files = project.texts(tree, changes)
     for path in project.write(folder, files, overwrite=force):
         typer.echo(str(path))
-    where = ""
-    if folder.resolve() != Path.cwd():
-        where = f"cd {folder} && "
+    where = f"cd {quote(str(folder))} && " * (folder.resolve() != Path.cwd())
     say(f"next: {where}dvc repro")
 
 
-def suggested(context: Context, chosen: set[str]) -> list[str]:
+def suggested(context: Context, chosen: Collection[str]) -> list[str]:
     """Return `section.key=value` of what the doctor would change, `chosen` keys left as they are;
     say what is changed and why.
 
@@ -107,7 +106,7 @@ def suggested(context: Context, chosen: set[str]) -> list[str]:
     return list(changes.values())
 
 
-def _tell(name: str, findings: list[Finding], chosen: set[str]) -> None:
+def _tell(name: str, findings: list[Finding], chosen: Collection[str]) -> None:
     """Say what the doctor warns of, and refuse what would stop a run."""
     for finding in findings:
         if finding.level == "stop":

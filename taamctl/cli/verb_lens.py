@@ -6,6 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
+from taamctl.cli import next_step
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Grid, Settings, Writing
 
@@ -33,4 +34,4 @@ def command(
     from taamctl.pipeline import lens_run
 
     lens_run.all_runs(context)
-    context.tell("next: taamctl report")
+    context.tell(f"next: {next_step.command('report', grid, settings)}")

@@ -9,7 +9,7 @@ import json
 import typer
 
 from taamctl.cli import verb_methods_new, verb_methods_show
-from taamctl.cli.console import Column, print_table
+from taamctl.cli.console import Column, print_table, say
 from taamctl.cli.shared_options import AsJson
 from taamctl.cli.verb_methods_show import PACKAGE, needs_of
 from taamctl.core import registry
@@ -40,6 +40,7 @@ def list_methods(as_json: AsJson = False) -> None:
             shown["memory"] = f"broken: {row['broken']}"
         lines.append(["-" if shown[key] is None else shown[key] for key in keys])
     print_table(columns, lines, gap=1)
+    say("next: taamctl methods show NAME says how one of them works")
 
 
 app.command("show")(verb_methods_show.command)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
+from taamctl.cli import next_step
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table, sheet
 from taamctl.cli.shared_options import Grid, JsonOnStdout, MaxMemory, Quiet, Settings, Writing
@@ -83,6 +84,8 @@ def command(
         _show(found)
     if not found["ok"]:
         raise typer.Exit(1)
+    if grid.datasets:
+        context.tell(f"next: {next_step.command('run', grid, settings)}")
 
 
 def _graphs(context: Context, datasets: list[str] | None, numbers: Numbers) -> tuple[Graph, ...]:

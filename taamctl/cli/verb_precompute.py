@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from taamctl.cli import next_step
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Datasets, Grid, MaxMemory, RawSettings, Writing
 
@@ -16,5 +17,7 @@ def command(
     """Propagate features over every part's own edges: H = S^k X, hop means and profiles."""
     from taamctl.pipeline import walk
 
-    context = make_context(Grid(datasets), settings, writing, max_memory=max_memory)
+    grid = Grid(datasets)
+    context = make_context(grid, settings, writing, max_memory=max_memory)
     walk.one_stage(context, "precompute")
+    context.tell(f"next: {next_step.command('train', grid, settings)}")

@@ -17,7 +17,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
 
 if TYPE_CHECKING:
-    from taamctl.report.report_rows import SeedsRow
+    pass
 
 
 class Tables(StrEnum):
@@ -84,24 +84,13 @@ def show(path: Path, decimals: int, tell: Callable[[str], None]) -> None:
     print()
     if found.mixed:
         lines = [render.mixed_cells(each, decimals) for each in found.mixed]
-        print_table([_column(name) for name in render.MIXED_COLUMNS], lines)
+        print_table([_column(name) for name in render.MIXED_COLUMNS], lines, keys=2)
         print()
     if found.rows:
-        _show_rows(found.rows, decimals, wide=out.width >= 100)
+        columns, cells = render.table(found.rows, decimals)
+        notes = render.conditions(found.rows)
+        print_table([_column(name) for name in columns], cells, keys=2, notes=notes)
     tell(f"next: open {path.with_name('report.html')}")
-
-
-def _show_rows(rows: Sequence[SeedsRow], decimals: int, *, wide: bool) -> None:
-    """Print the main table; a narrow terminal goes without one column."""
-    from taamctl.report import render
-
-    columns, cells = render.table(rows, decimals)
-    shown = [i for i, name in enumerate(columns) if wide or name != "task-ID by"]
-    print_table(
-        [_column(columns[i]) for i in shown],
-        [[row[i] for i in shown] for row in cells],
-        notes=render.conditions(rows),
-    )
 
 
 def _column(name: str) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from taamctl.cli import next_step
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Datasets, Grid, RawSettings, Writing
 
@@ -12,4 +13,7 @@ def command(*, datasets: Datasets = None, settings: RawSettings, writing: Writin
     """
     from taamctl.pipeline import walk
 
-    walk.one_stage(make_context(Grid(datasets), settings, writing), "split")
+    grid = Grid(datasets)
+    context = make_context(grid, settings, writing)
+    walk.one_stage(context, "split")
+    context.tell(f"next: {next_step.command('precompute', grid, settings)}")

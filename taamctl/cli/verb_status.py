@@ -6,8 +6,9 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from taamctl.cli import also_there, next_step, reason_words
 from taamctl.cli.common import make_context
-from taamctl.cli.console import Column, print_table
+from taamctl.cli.console import Column, print_table, say
 from taamctl.cli.shared_options import Grid, JsonOnStdout, Profile, RawSettings, Writing
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 
 # as `dvc status` says it; --json has the states' own names
 WORDS = {"fresh": "up to date", "stale": "changed"}
-SHOWN = 4  # reasons of one artefact, and signs of a reason; --json has all
-SIGNS = 90
+SHOWN = 4  # reasons of one artefact; --json has all
 
 
 def command(
@@ -39,24 +39,35 @@ def command(
 
     quiet = Writing(quiet=True)
     context = make_context(grid, settings, quiet, check_methods=True, profile=profile)
-    show(context, as_json=as_json, replays=stream_status.lines(context.layout.root))
+    replays = stream_status.lines(context.layout.root)
+    outdated = show(context, as_json=as_json, replays=replays)
+    if as_json:
+        return
+    if not any(vars(grid).values()):
+        for line in also_there.lines(context):
+            print(line)
+    if outdated:
+        say(f"next: {next_step.command('run', grid, settings)}")
 
 
-def show(context: Context, *, as_json: bool, replays: Sequence[Line] = ()) -> None:
-    """Print the state of everything that the `run` section names, and of replays."""
+def show(context: Context, *, as_json: bool, replays: Sequence[Line] = ()) -> int:
+    """Print the state of everything that the `run` section names, and of replays; return how much
+    of the former is not up to date.
+    """
     from taamctl.pipeline import status
 
     found = status.lines(context)
     if as_json:
         print(json.dumps([asdict(line) for line in (*found, *replays)], indent=1))
-        return
+        return sum(line.would != "reuse" for line in found)
     columns = ("stage", "data set", "method", "seed", "state", "run would", "why")
     rows = []
     for line in (*found, *replays):
         seed = "" if line.seed is None else str(line.seed)
-        why = "; ".join(_cut(reason) for reason in line.reasons[:SHOWN])
-        if len(line.reasons) > SHOWN:
-            why += f"; and {len(line.reasons) - SHOWN} more"
+        reasons = reason_words.told(line.stage, line.reasons)
+        why = "; ".join(reasons[:SHOWN])
+        if len(reasons) > SHOWN:
+            why += f"; and {len(reasons) - SHOWN} more"
         which = (line.stage, line.dataset, line.method, seed)
         rows.append((*which, WORDS.get(line.state, line.state), line.would, why))
     makes = sum(line.would == "make" for line in found)
@@ -64,8 +75,5 @@ def show(context: Context, *, as_json: bool, replays: Sequence[Line] = ()) -> No
     notes = [f"{len(found)} artefacts; taamctl run would make {makes} and check {checks} again."]
     if not makes + checks:
         notes = [f"{len(found)} artefacts. Data and pipelines are up to date."]
-    print_table([Column(name, wrap=name == "why") for name in columns], rows, notes=notes)
-
-
-def _cut(reason: str) -> str:
-    return reason if len(reason) <= SIGNS else f"{reason[:SIGNS]}..."
+    print_table([Column(n, wrap=n == "why") for n in columns], rows, keys=4, notes=notes)
+    return makes + checks

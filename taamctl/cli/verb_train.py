@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from taamctl.cli import next_step
 from taamctl.cli.common import make_context
 from taamctl.cli.live_metrics import Listening
 from taamctl.cli.shared_options import Grid, Settings, Writing
@@ -13,3 +14,4 @@ def command(grid: Grid, settings: Settings, listening: Listening, writing: Writi
 
     context = make_context(grid, settings, writing, check_methods=True)
     walk.one_stage(listening.to(context), "train")
+    context.tell(f"next: {next_step.command('infer', grid, settings)}")

@@ -143,6 +143,7 @@ def require(package: str, name: str) -> None:
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "choose one of them"
+        hint += _how_to_bring_in(package, name) * (not near)
         raise TaamctlError(f"no {kind} called {name!r}; there are: {', '.join(known)}", hint)
     owners = _owners(package, name)
     file = imported(package).get(name)
@@ -161,6 +162,13 @@ def require(package: str, name: str) -> None:
     # It becomes a folder, a section of params.yaml and a part of --set.
     if not NAME.fullmatch(name):
         raise TaamctlError(f"{owners[0]} calls a {kind} {name!r}", NAME_RULE)
+
+
+def _how_to_bring_in(package: str, name: str) -> str:
+    """Say how a plug-in of that name comes to be; nothing where no command makes one."""
+    if package not in IMPORTED or not NAME.fullmatch(name):
+        return ""
+    return f", or bring in a graph of your own: taamctl data import NODES EDGES --name {name}"
 
 
 def load(package: str, name: str) -> ModuleType:

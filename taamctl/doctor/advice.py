@@ -15,6 +15,7 @@ from taamctl.doctor.graph_stats import Alike, FeatureFacts
 from taamctl.doctor.task_ids import Routed
 from taamctl.evaluation import node_sampling, routing
 from taamctl.evaluation.node_sampling import ThinClass
+from taamctl.evaluation.told_evidence import ToldEvidence
 from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs, ridge_costs
 from taamctl.planning.costs import Rates, Workload
@@ -173,7 +174,7 @@ def _tasks(s: StreamFacts, params: SplitParams) -> Iterator[Finding]:
         yield Finding(
             WARN,
             f"{_count(alone, 'test graph holds', 'test graphs hold')} one class only (task "
-            f"{_some(alone)}): AA is nothing but task-ID accuracy there",
+            f"{_some([str(int(t) + 1) for t in alone])}): AA is nothing but task-ID accuracy there",
             "set split.classes_per_task: 2 or more and split.odd_class: merge_into_last, or join "
             "tasks in the source",
         )
@@ -250,7 +251,7 @@ def routing_findings(routed: Routed) -> list[Finding]:
     another profile and metric do better: suggested as it is, for halves of the validation nodes
     speak for it, and tried so that its gain is known. Routers that learn from sums are not tried.
     """
-    found = routing.Evidence(**routed)
+    found = ToldEvidence(**routed)
     doubts = routing.doubts(found)
     changes = routing.instead(found)
     if changes:

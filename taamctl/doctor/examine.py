@@ -257,7 +257,7 @@ def _stream_lines(stream: StreamFacts) -> Iterator[str]:
     yield _line("tasks", f"{len(stream.tasks)}, {by}; parts {cut}; nodes for train / val / test")
     for t in stream.tasks:
         nodes = f"{t.train:,} / {t.val:,} / {t.test:,}"
-        yield f"  task {t.task:<5} {nodes}  {', '.join(t.classes)}"
+        yield f"  task {t.task + 1:<5} {nodes}  {', '.join(t.classes)}"
 
 
 def _cost_lines(estimates: Sequence[Estimate], room: dict[str, int]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from taamctl.graph import edge_classes
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 from taamctl.importing import context_edges, edge_ends
 from taamctl.importing.bad_rows import told_by_lines
-from taamctl.importing.context_edges import Context
+from taamctl.importing.context_names import Context
 from taamctl.importing.given_stream import arrival_of, part_of, time_of
 from taamctl.importing.no_label import Said
 from taamctl.importing.node_labels import read_labels
@@ -211,7 +211,7 @@ def _ends(
     else:
         if context is not None:
             source, target, outside, said = context_edges.apart(
-                source, target, names, context, where
+                source, target, names, context, (raw.where, where)
             )
         *rows, notes = edge_ends.by_name(source, target, names, where, raw.hint_of_ids, drop)
     return rows[0], rows[1], outside, (*said, *notes)

@@ -13,17 +13,10 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.outside import Outside
 from taamctl.core.types import Array
 from taamctl.datasets import _imported
+from taamctl.importing.context_names import Context
 from taamctl.importing.edge_ends import Names, different, rows_of
 from taamctl.importing.messages import some
 from taamctl.store import artefacts
-
-
-@dataclass(frozen=True)
-class Context:
-    """The names of another graph's nodes, and the file that it lies in."""
-
-    names: frozenset[str]
-    where: str
 
 
 def context_of(path: Path) -> Context:
@@ -49,7 +42,7 @@ def by_row(context: Context, where: str) -> TaamctlError:
 
 
 def apart(
-    source: Array, target: Array, names: Names, context: Context, where: str
+    source: Array, target: Array, names: Names, context: Context, files: tuple[str, str]
 ) -> tuple[Array, Array, Outside | None, tuple[str, ...]]:
     """Return the edges that do not touch the context, those that lead from nodes to it or back, and
     what to say of them. Edges inside the context are left out: it has its own.
@@ -57,12 +50,13 @@ def apart(
     Args:
         source, target: [E] names of nodes, of this graph or the other.
         names: those of this graph.
+        files: the one of the nodes and the one of the edges, for messages.
 
     Raises:
         TaamctlError: a node that stands in both graphs.
     """
     own = names.text.tolist()
-    _refuse_in_both(sorted(set(own) & context.names), context, where)
+    _refuse_in_both(sorted(set(own) & context.names), context, files[0])
     ends = [_End.of(end, own, context) for end in (source, target)]
     inside = ends[0].foreign & ends[1].foreign
     crossing = ends[0].foreign ^ ends[1].foreign
@@ -72,7 +66,7 @@ def apart(
     row = np.where(into, ends[1].row[crossing], ends[0].row[crossing])
     name = np.where(into, ends[0].text[crossing], ends[1].text[crossing])
     outside = _once(row, name, into)
-    notes = tuple(_notes(outside, int(inside.sum()), context, where))
+    notes = tuple(_notes(outside, int(inside.sum()), context, files[1]))
     return source[kept], target[kept], outside, notes
 
 

@@ -11,6 +11,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing import roles
 from taamctl.importing.column_names import ID, LABEL, PART, TASK, TIME, guess
+from taamctl.importing.context_names import ELSEWHERE
 from taamctl.importing.held_table import TableSource, suffix_of
 from taamctl.importing.messages import quoted, shown
 from taamctl.importing.options import ImportOptions
@@ -92,16 +93,25 @@ def of_edges(
     below = first_rows(path, options.delimiter, options.decimal)[1:]
     if below and all(_numbers_among(row) == 2 for row in below):
         return not _numbers_among(cells)
-    for told in (_told_by_nodes(cells, below, nodes), _stated(options.header, "header")):
+    by_nodes = _told_by_nodes(cells, below, nodes, ELSEWHERE.get())
+    for told in (by_nodes, _stated(options.header, "header")):
         if told is not None:
             return told
     raise Unclear(
         f"{path}: no telling whether the first row ({shown(', '.join(cells[:2]))}) is an edge or "
         "the names of the columns",
-        "add a first line source,target; or name the columns with --source and --target; or say "
-        "that it is an edge: --edge-header no",
-        (f"--source {quoted(cells[0])} --target {quoted(cells[1])}", "--edge-header no"),
+        "add a first line source,target; or say what it is: --edge-header yes (names) or "
+        "--edge-header no (an edge)",
+        (_as_names(cells), "--edge-header no"),
     )
+
+
+def _as_names(cells: list[str]) -> str:
+    """Return the options that take a first row for names, the first two for those of the ends."""
+    named = [cell.strip() for cell in cells[:2]]
+    if len(cells) == 2 or not all(named):
+        return "--edge-header yes"
+    return f"--edge-header yes --source {quoted(named[0])} --target {quoted(named[1])}"
 
 
 def _stated_of_edges(options: ImportOptions) -> bool | None:
@@ -113,16 +123,18 @@ def _stated_of_edges(options: ImportOptions) -> bool | None:
     return not _NUMBERED.fullmatch(named)
 
 
-def _told_by_nodes(cells: list[str], below: list[list[str]], nodes: Table | None) -> bool | None:
-    """Tell whether a first row holds names, where the rows below name nodes: it does where it names
-    none; None where the rows below do not.
+def _told_by_nodes(
+    cells: list[str], below: list[list[str]], nodes: Table | None, elsewhere: frozenset[str]
+) -> bool | None:
+    """Tell whether a first row holds names, where the rows below name nodes, of this graph or
+    `elsewhere`: it does where it names none; None where the rows below do not.
     """
     ends = {spelled(cell) for row in below for cell in row[:2]}
     first = {spelled(cell) for cell in cells[:2]}
     if nodes is None or len(below) < ENOUGH:
         return None
     for column in nodes.columns.values():
-        names = _texts(column)
+        names = _texts(column) | elsewhere
         if ends <= names and (first <= names or not first & names):
             return not first <= names
     return None

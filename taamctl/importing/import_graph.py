@@ -23,6 +23,7 @@ from taamctl.importing import (
     importers,
 )
 from taamctl.importing.assembly import assemble
+from taamctl.importing.context_names import Context, known
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.ways import Unclear, with_commands
@@ -90,8 +91,9 @@ def import_graph(
     further |= {**given, **(about or {})}
     files = [str(path) for path in sources]
     try:
-        raw = importers.read_raw(sources, chosen, kind=kind, **tables)
-        graph = _assembled(name, raw, chosen, sources, context)
+        with known(other := _other(context)):
+            raw = importers.read_raw(sources, chosen, kind=kind, **tables)
+        graph = _assembled(name, raw, chosen, sources, other)
     except Unclear as question:
         call = command_line.command(
             files, chosen, {**further, "format": stated, "force": overwrite}
@@ -148,11 +150,21 @@ def _keep(
         _imported.write(path, graph, source, directed, command)
 
 
+def _other(context: Path | None) -> Context | None:
+    """Return the graph to whose nodes edges may lead."""
+    if context is None:
+        return None
+    return context_edges.context_of(context)
+
+
 def _assembled(
-    name: str, raw: RawGraph, chosen: ImportOptions, sources: Sequence[Path], context: Path | None
+    name: str,
+    raw: RawGraph,
+    chosen: ImportOptions,
+    sources: Sequence[Path],
+    other: Context | None,
 ) -> NodeGraph:
     """Return the graph; no note names a folder, for they are kept with it."""
-    other = None if context is None else context_edges.context_of(context)
     graph = assemble(name, raw, chosen, other)
     return replace(graph, notes=tuple(importers.by_name(note, sources) for note in graph.notes))
 

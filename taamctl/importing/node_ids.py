@@ -15,6 +15,7 @@ import numpy as np
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
+from taamctl.importing.context_names import ELSEWHERE
 from taamctl.importing.messages import quoted as quoted
 from taamctl.importing.options import one_listed
 from taamctl.importing.ways import Unclear
@@ -48,7 +49,8 @@ class Ends:
 
 
 def ends_of(source: Array, target: Array, n: int) -> Ends:
-    """Return the different ends of edges.
+    """Return the different ends of edges, without the nodes of a context; edges that may end there
+    count no rows.
 
     Args:
         source, target: [E] numbers or text. n: number of nodes.
@@ -56,12 +58,15 @@ def ends_of(source: Array, target: Array, n: int) -> Ends:
     import pandas as pd
 
     different = [v for ends in (source, target) for v in pd.unique(np.asarray(ends)).tolist()]
-    text = frozenset(spelled(v) for v in different)
+    elsewhere = ELSEWHERE.get()
+    every = frozenset(spelled(v) for v in different)
+    text = every - elsewhere or every
     whole = whole_numbers(text)
     if whole is None:
         return Ends(text, None, False)
     numbers = frozenset(whole)
-    return Ends(text, numbers, bool(numbers) and 0 <= min(numbers) <= max(numbers) < n)
+    by_row = bool(numbers) and not elsewhere
+    return Ends(text, numbers, by_row and 0 <= min(numbers) <= max(numbers) < n)
 
 
 def spelled(value: object) -> str:

@@ -24,7 +24,7 @@ from taamctl.runtime.layout import Layout
 from taamctl.runtime.stage_table import ROWS, TABLE
 from taamctl.store import processes
 
-Kind = Literal["stale", "foreign", "unknown", "left behind", "unfinished"]
+Kind = Literal["stale", "other settings", "foreign", "unknown", "left behind", "unfinished"]
 # A temporary file: where the process that writes it runs, and that process's number.
 TEMPORARY = re.compile(r"\..+\.(?P<place>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.tmp")
 SCRATCH = re.compile(r"\.twice-(?P<place>[0-9a-f]{8})-(?P<pid>\d+)-.*")
@@ -36,10 +36,11 @@ class Remain:
     """Files that go together.
 
     Attributes:
-        kind: `stale`: a run would make it anew; `foreign`: of another data set, method or seed;
-            `unknown`: of a data set or method that this folder and this installation do not know;
-            `left behind`: of a process that was killed; `unfinished`: finished tasks of a training
-            that did not end, which go on from there.
+        kind: `stale`: a run would make it anew; `other settings`: a run with the parameters that
+            made it would not, with those here it would; `foreign`: of another data set, method or
+            seed; `unknown`: of a data set or method that this folder and this installation do not
+            know; `left behind`: of a process that was killed; `unfinished`: finished tasks of a
+            training that did not end, which go on from there.
         main: the file, or folder, that the rest belongs to.
         files: every file, with how it was when it was looked at; the last ones are the records.
         why: in words.
@@ -131,8 +132,9 @@ def _unknown(place: Place) -> str:
 
 
 def stale(context: Context) -> Iterator[Remain]:
-    """Yield the artefacts of the `run` section that `taamctl run` would not use as they are. What
-    was written over by somebody else since is not ours to remove.
+    """Yield the artefacts of the `run` section that `taamctl run` would not use as they are: stale
+    ones, and those of other settings. What was written over by somebody else since is not ours to
+    remove.
     """
     for line in status.lines(context):
         if line.stage == "report" or line.state != "stale" or line.would not in ("make", "take"):
@@ -140,7 +142,8 @@ def stale(context: Context) -> Iterator[Remain]:
         main = Path(line.path)
         if provenance.recorded(main) is not None and _is_ours(main):
             place = Place(line.stage, main, (line.dataset, line.method))
-            yield _artefact("stale", place, "; ".join(line.reasons))
+            kind: Kind = "other settings" if line.only_settings else "stale"
+            yield _artefact(kind, place, "; ".join(line.reasons))
 
 
 def _is_ours(main: Path) -> bool:

@@ -61,8 +61,8 @@ def lines(path: Path) -> Iterator[str]:
         )
     worst = table[2::3, 3] / table[2::3, 0].clip(min=1)
     yield (
-        f"  most isolated test graph: task {int(worst.argmax())}, {100 * worst.max():.1f} % of its "
-        "nodes"
+        f"  most isolated test graph: task {int(worst.argmax()) + 1}, {100 * worst.max():.1f} % of "
+        "its nodes"
     )
     for dropped in account["dropped"]:
         rule = " (small_class: drop)"

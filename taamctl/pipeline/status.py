@@ -35,6 +35,7 @@ class Line:
             folder), `make`, or `check` (after a stage before it: reused where that gives the same
             bytes).
         path: the file.
+        only_settings: a run would reuse it, had it the parameters that made it.
     """
 
     stage: str
@@ -45,6 +46,7 @@ class Line:
     reasons: list[str]
     would: str
     path: str
+    only_settings: bool = False
 
 
 def lines(context: Context) -> list[Line]:
@@ -97,9 +99,10 @@ def _line(
     context: Context, job: Job, waits: dict[str, str], which: tuple[str, str, str, int | None]
 ) -> Line:
     found = _faults(job)
-    takes = False
+    takes = only_settings = False
     if all(path.is_file() for path, _ in job.inputs):
         key = key_of(context, job)
+        only_settings = not found and _differs_in_params(job, key)
         found += _outdated(job, key)
         takes = elsewhere(context, job, key) is not None
     own: State = "stale" if found else "fresh"
@@ -112,7 +115,7 @@ def _line(
         found.append("--force")
     state: State = "stale" if own == "fresh" and found else own
     would = _would(own, takes=takes, waiting=bool(upstream), force=context.force)
-    return Line(*which, state, found, would, str(job.outputs[0]))
+    return Line(*which, state, found, would, str(job.outputs[0]), only_settings)
 
 
 def _would(own: State, *, takes: bool, waiting: bool, force: bool) -> str:
@@ -132,6 +135,14 @@ def _faults(job: Job) -> list[str]:
     if record is None:
         return ["there is no record of how it was made"]
     return altered(record, job.outputs)
+
+
+def _differs_in_params(job: Job, key: Key) -> bool:
+    """Tell whether the recorded key is the present one but for the parameters."""
+    record = provenance.recorded(job.outputs[0])
+    if record is None or is_key(record, key):
+        return False
+    return is_key(record, {**key, "params": record["key"].get("params")})
 
 
 def _outdated(job: Job, key: Key) -> list[str]:

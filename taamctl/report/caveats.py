@@ -50,8 +50,8 @@ def undefined(rows: Sequence[SeedsRow]) -> list[str]:
     alone = {(r.dataset, tuple(r.one_class_tasks)) for r in rows if not r.aa_defined}
     return [
         f"*: not a meaningful AA: {dataset} has test graphs of one class (task "
-        f"{', '.join(map(str, tasks))}), where it is task-ID accuracy (task_only) or one class's "
-        "recall, not how well classes are told apart. Nor is AF."
+        f"{', '.join(str(task + 1) for task in tasks)}), where it is task-ID accuracy (task_only) "
+        "or one class's recall, not how well classes are told apart. Nor is AF."
         for dataset, tasks in sorted(alone)
     ]
 

@@ -60,8 +60,8 @@ def test_nodes_come_and_go(shop: Path) -> None:
     (shop / "gone.txt").write_text("p7\n\np50\n")
     forget = ("bank", "forget", "live", "--graph", "data/all.h5", "--nodes")
     done = invoke(shop, *forget, "gone.txt", "--statement", "said.json")
-    said = json.loads(done.stdout)
-    assert said == json.loads((shop / "said.json").read_text())
+    assert done.stdout == "said.json\n"
+    said = json.loads((shop / "said.json").read_text())
     assert said["nodes"] == 2
     assert "tasks/0001-" in "".join(said["deleted"])
     listed = json.loads(invoke(shop, "bank", "list", "live", "--json").stdout)

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from taamctl.cli.app import app
 from taamctl.core.errors import TaamctlError
+from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
 from taamctl.store import leftovers, processes
 from taamctl.store.lock import writing
@@ -70,18 +71,47 @@ def test_nothing_is_named_where_a_run_would_use_all_of_it(here: Path) -> None:
     assert contents(here) == before
 
 
+def as_if_of_another_numpy(path: Path) -> None:
+    """Change what an artefact's record says of the library that made it."""
+    sidecar = provenance.sidecar_of(path)
+    record = json.loads(sidecar.read_text(encoding="utf-8"))
+    record["key"]["libraries"]["numpy"] = "0.1"
+    sidecar.write_text(json.dumps(record), encoding="utf-8")
+
+
 def test_stale_is_what_a_run_would_make_anew_and_goes_only_with_yes(here: Path) -> None:
+    as_if_of_another_numpy(train(here))
     before = contents(here)
-    done = clean("--set", "train.epochs=3")
+    done = clean(*SHORT)
     assert (done.exit_code, contents(here)) == (0, before)
-    assert "train.epochs 2 -> 3" in done.stdout
+    assert "numpy 0.1 -> " in done.stdout
     assert "nothing was removed; --yes removes it" in done.stderr
-    (gone,) = shown("--yes", "--set", "train.epochs=3")
+    (gone,) = shown("--yes")
     assert gone["kind"] == "stale"
     left = contents(here)
     assert set(before) - set(left) == {f.replace("\\", "/") for f in gone["files"]}
     assert gone["bytes"] == sum(len(before[name]) for name in set(before) - set(left))
     assert all(left[name] == before[name] for name in left)
+
+
+def test_what_other_settings_made_stays_unless_it_is_asked_for(here: Path) -> None:
+    before = contents(here)
+    done = clean("--yes", "--set", "train.epochs=3")
+    assert (done.exit_code, contents(here)) == (0, before)
+    assert "of other settings stay (train.epochs 2 -> 3)" in done.stderr
+    assert "taamctl clean --other-settings" in done.stderr
+    assert "nothing to remove" in done.stderr
+    (gone,) = shown("--yes", "--other-settings", "--set", "train.epochs=3")
+    assert (gone["kind"], gone["why"]) == ("other settings", "train.epochs 2 -> 3")
+    left = contents(here)
+    assert set(before) - set(left) == {f.replace("\\", "/") for f in gone["files"]}
+
+
+def test_other_settings_of_another_library_are_stale(here: Path) -> None:
+    as_if_of_another_numpy(train(here))
+    (stale,) = shown("--set", "train.epochs=3")
+    assert stale["kind"] == "stale"
+    assert stale["why"].startswith("train.epochs 2 -> 3; numpy 0.1 -> ")
 
 
 def test_foreign_files_and_those_of_unknown_methods_and_data_sets(here: Path) -> None:
@@ -131,7 +161,7 @@ def test_what_killed_processes_left_goes_and_a_living_ones_stays(here: Path) -> 
 
 def test_a_file_that_is_being_written_stays(here: Path) -> None:
     with writing(train(here), wait=True, tell=lambda line: None):
-        done = clean("--yes", "--set", "train.epochs=3")
+        done = clean("--yes", "--other-settings", "--set", "train.epochs=3")
     assert done.exit_code == 0
     assert "is being written by" in done.stderr
     assert train(here).is_file()
@@ -174,7 +204,7 @@ def test_a_report_of_other_evaluations_is_stale(here: Path) -> None:
 
 def test_what_somebody_wrote_over_stays(here: Path) -> None:
     train(here).write_bytes(b"a file of somebody")
-    shown("--yes", "--set", "train.epochs=3")
+    shown("--yes", "--other-settings", "--set", "train.epochs=3")
     assert train(here).read_bytes() == b"a file of somebody"
 
 
@@ -202,7 +232,7 @@ def test_banks_and_data_are_never_touched(here: Path) -> None:
 
 def test_on_a_terminal_it_asks(here: Path) -> None:
     pty = pytest.importorskip("pty")
-    asked = f"{sys.executable} -m taamctl clean --set train.epochs=3"
+    asked = f"{sys.executable} -m taamctl clean --other-settings --set train.epochs=3"
     for answer, there in ((b"no\n", True), (b"yes\n", False)):
         status = _on_a_terminal(pty, asked.split(), here, answer)
         assert status == 0

@@ -52,7 +52,9 @@ def test_own_graphs_are_routed_by_validation_and_published_ones_as_published(
     assert routed(["photo", "shop"], "prototype") == routed(["photo"], "prototype") == "prototype"
     assert routed(["shop"], "prototype", ("infer.router=prototype",)) == "prototype"
     assert routed(["shop"], "ridge") == "ridge"
-    assert this_folder.router_of_own(["shop"], set()) == ["infer.router=auto"]
-    assert "shop: set infer.router=auto" in capsys.readouterr().err
-    assert this_folder.router_of_own(["shop"], {"infer.router"}) == []
-    assert this_folder.router_of_own(["shop", "photo"], set()) == []
+    both = ["split.odd_class=merge_into_last", "infer.router=auto"]
+    assert this_folder.usual_of_own(["shop"], set()) == both
+    said = capsys.readouterr().err
+    assert all(f"shop: set {change}" in said for change in both)
+    assert this_folder.usual_of_own(["shop"], {"infer.router"}) == both[:1]
+    assert this_folder.usual_of_own(["shop", "photo"], set()) == []

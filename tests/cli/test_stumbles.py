@@ -104,3 +104,26 @@ def test_status_speaks_as_dvc_does(
     monkeypatch.setattr(status, "lines", lambda _: fresh)
     verb_status.show(context, as_json=False)
     assert "Data and pipelines are up to date." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("articles", "taamctl data import NODES EDGES --name articles"),
+        ("photos", "did you mean 'photo'?"),
+        ("my articles", "choose one of them"),
+    ],
+)
+def test_a_graph_that_is_not_there_is_brought_in(
+    name: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = CliRunner().invoke(app, ["data", "doctor", name]).exception
+    assert isinstance(refused, TaamctlError)
+    assert refused.hint.endswith(hint)
+
+
+def test_the_doctor_of_a_graph_is_another_verb() -> None:
+    refused = CliRunner().invoke(app, ["doctor", "my shop"]).exception
+    assert isinstance(refused, TaamctlError)
+    assert refused.hint == "of a graph: taamctl data doctor 'my shop'"

@@ -170,7 +170,7 @@ def test_no_advice_makes_tasks_of_one_class_and_their_aa_is_marked(
     alone = support.taamctl(tmp_path, *RUN, "--set", "split.classes_per_task=1", *without_mixed)
     assert (
         "100.0*" in alone.out
-        and "*: not a meaningful AA: own has test graphs of one class (task 0, 1)"
+        and "*: not a meaningful AA: own has test graphs of one class (task 1, 2)"
         in " ".join(alone.out.split())
     )
     assert "100.0*" in (tmp_path / "outputs/report/report.md").read_text()
@@ -180,7 +180,7 @@ def test_no_advice_makes_tasks_of_one_class_and_their_aa_is_marked(
     assert row["one_class_tasks"] == [0, 1]
     warned = support.taamctl(tmp_path, "data", "doctor", "own", "--set", "split.classes_per_task=1")
     assert (
-        "2 test graphs hold one class only (task 0, 1): AA is nothing but task-ID accuracy there"
+        "2 test graphs hold one class only (task 1, 2): AA is nothing but task-ID accuracy there"
         in warned.out
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import yaml
 
-from taamctl.core.types import NodeGraph
+from taamctl.core.types import Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import adjacency_from_edges
 
@@ -160,3 +160,17 @@ def test_a_built_in_set_is_set_up_in_a_new_folder(tmp_path: Path, support: Modul
     )
     assert missing.code == 0, missing.err
     assert "note: photo was not looked at: photo: no raw data under" in missing.err
+
+
+def test_a_folder_written_anew_keeps_its_parameters(tmp_path: Path, support: ModuleType) -> None:
+    given = ("--set", "split.class_order=time", "--set", "split.min_class_size=3")
+    own = dataclasses.replace(graph(), given=Given(time=np.arange(60.0)))
+    _imported.write(tmp_path / "data" / "shop.h5", own, {})
+    params = tmp_path / "params.yaml"
+    assert support.taamctl(tmp_path, *INIT, *given).code == 0
+    first = params.read_text(encoding="utf-8")
+    split = yaml.safe_load(first)["split"]
+    assert (split["class_order"], split["odd_class"]) == ("time", "merge_into_last")
+    again = support.taamctl(tmp_path, "init", "--dataset", "shop", "--force")
+    assert again.code == 0, again.err
+    assert params.read_text(encoding="utf-8") == first

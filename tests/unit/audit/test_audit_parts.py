@@ -154,7 +154,7 @@ def test_each_broken_law_is_told_with_its_culprit() -> None:
     twice = _verdicts(dataclasses.replace(split, orig_id=np.array([*range(11), 2])), graph)
     assert twice["nodes"] == (
         "failed",
-        "node 2 is in (task 0, train) and in (task 1, test); 1 such",
+        "node 2 is in (task 1, train) and in (task 2, test); 1 such",
     )
     assert twice["edges of the graph"][0] == "not run"
     indptr = np.concatenate([split.indptr[:-1], [split.indptr[-1] + 1]])
@@ -164,10 +164,10 @@ def test_each_broken_law_is_told_with_its_culprit() -> None:
     )
     assert crossing["edges"] == (
         "failed",
-        "an edge joins node 0 (task 0, train) and node 11 (task 1, test); 1 such",
+        "an edge joins node 0 (task 1, train) and node 11 (task 2, test); 1 such",
     )
     classes = _verdicts(dataclasses.replace(split, bounds=np.array([[0, 3], [2, 4]])), graph)
-    assert classes["classes"] == ("failed", "task 1 has the classes 2..3 but should start at 3")
+    assert classes["classes"] == ("failed", "task 2 has the classes 2..3 but should start at 3")
     foreign = _verdicts(
         split, dataclasses.replace(graph, adjacency=adjacency_from_edges([0], [1], N, "g")[0])
     )
@@ -187,7 +187,7 @@ def test_parts_are_those_that_the_graph_states_where_they_should_be() -> None:
         graph = dataclasses.replace(_graph(), given=Given(part=stated))
         found = structure(split, graph, symmetrise(graph.adjacency), None, as_given=True)[-1]
         assert (found.subject, found.verdict) == ("parts", said)
-    assert found.detail == "node 4 is in (task 0, val), but the graph states that it is train"
+    assert found.detail == "node 4 is in (task 1, val), but the graph states that it is train"
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])

@@ -9,6 +9,7 @@ import pytest
 
 from taamctl.evaluation import routing, summary
 from taamctl.evaluation.routing import Evidence
+from taamctl.evaluation.told_evidence import ToldEvidence
 
 GRID = {"amp/cosine": 1.0, "amp/euclid": 1.0, "ls/cosine": 0.5, "ls/euclid": None}
 
@@ -113,3 +114,12 @@ def test_a_router_that_learns_from_sums_is_named_by_its_own_setting() -> None:
     assert np.isnan(routing.nearness(np.array([[-0.1, -2.0], [-3.0, -0.2]]), "ridge"))
     centred = np.array([[0.6, 0.2], [0.1, 0.5]])
     assert routing.nearness(centred, "centred") == pytest.approx((0.8 - 0.4) / 0.8 - 1 / 18)
+
+
+def test_people_are_told_of_tasks_from_1() -> None:
+    unsafe = Evidence("amp/cosine", 1.0, 0.9, GRID, (1.0, 0.7, None), SURE)
+    (line,) = routing.doubts(unsafe)
+    (told,) = routing.doubts(ToldEvidence(**vars(unsafe)))
+    assert "of task 1's" in line
+    assert told == line.replace("of task 1's", "of task 2's")
+    assert routing.doubts(ToldEvidence("amp/cosine", 1.0, 0.9, GRID)) == []

@@ -127,7 +127,21 @@ def test_a_node_in_both_graphs_is_refused(two: Path) -> None:
     write(two / "new.csv", ["d", "a"], 2)
     write_edges(two / "new_edges.csv", [("d", "a")])
     error = refused(two, "--context", str(two / "old.h5"))
-    assert "1 nodes stand in old.h5 too ('a')" in error.message
+    assert "new.csv: 1 nodes stand in old.h5 too ('a')" in error.message
+
+
+def test_nodes_of_the_context_tell_what_the_edges_name(two: Path) -> None:
+    """An id column of an odd name, and an edge list without a header, over both graphs' nodes."""
+    nodes = (two / "new.csv").read_text(encoding="utf-8").replace("id,label", "what,label", 1)
+    (two / "new.csv").write_text(nodes, encoding="utf-8")
+    (two / "new_edges.csv").write_text("d,e\nd,a\nb,e\n", encoding="utf-8")
+    assert "is an edge or the names of the columns" in refused(two).message
+    made = brought_in(two, "new", "--context", str(two / "old.h5"))
+    assert made.given.node_id is not None
+    assert made.given.node_id.tolist() == ["d", "e"]
+    assert made.adjacency.nnz == 1
+    assert made.outside is not None
+    assert made.outside.name.tolist() == ["a", "b"]
 
 
 def test_edges_that_count_rows_have_no_context(two: Path) -> None:

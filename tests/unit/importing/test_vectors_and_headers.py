@@ -9,10 +9,10 @@ import pytest
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
-from taamctl.importing import importers
+from taamctl.importing import headers, importers
 from taamctl.importing.import_graph import import_graph
 from taamctl.importing.options import ImportOptions
-from taamctl.importing.ways import Unclear
+from taamctl.importing.ways import Unclear, applied
 
 EDGES = "source,target\na,b\nb,c\n"
 
@@ -191,7 +191,7 @@ def test_where_they_do_not_the_user_says(tmp_path: Path) -> None:
     paths = _named_tables(tmp_path, "paper 2,whom")
     with pytest.raises(Unclear, match="no telling whether the first row") as error:
         importers.read("g", paths)
-    assert error.value.ways == ("--source 'paper 2' --target whom", "--edge-header no")
+    assert error.value.ways == ("--edge-header yes", "--edge-header no")
     for options in (
         ImportOptions(edge_header="yes"),
         ImportOptions(header="yes"),
@@ -208,3 +208,16 @@ def test_columns_without_a_header_are_named_by_their_numbers(tmp_path: Path) -> 
     paths = _named_tables(tmp_path, "paper 2,paper 5")
     options = ImportOptions(source="column 1", target="column 0")
     assert importers.read("g", paths, options).adjacency.nnz == 7
+
+
+@pytest.mark.parametrize("first", ["na, nb", ",nb", "column 0,nb", "na,nb,kind", "--x,nb,kind"])
+def test_an_answer_is_enough_whatever_the_first_row_holds(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "links.csv"
+    path.write_text(f"{first}\nzz,nc,q\n")
+    cells = first.split(",")
+    with pytest.raises(Unclear, match="is an edge or the names") as question:
+        headers.of_edges(cells, path, ImportOptions())
+    assert [
+        headers.of_edges(cells, path, ImportOptions(**applied({}, way)))
+        for way in question.value.ways
+    ] == [True, False]

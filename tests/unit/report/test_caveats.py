@@ -77,7 +77,7 @@ def test_an_undefined_aa_is_marked_everywhere_and_has_no_interval() -> None:
     cells = render.cells(row, 1)
     assert cells[2:4] == ("100.0*", "0.0*")
     said = "\n".join(render.conditions([row]))
-    assert "*: not a meaningful AA: dataset has test graphs of one class (task 0, 1)" in said
+    assert "*: not a meaningful AA: dataset has test graphs of one class (task 1, 2)" in said
     assert "taamctl eval --lens --dataset dataset --method method --seed 1" in said
     assert "interval" not in said
     assert figure_data.labels([row]) == ["title*"]
