@@ -163,7 +163,7 @@ class Predictor:
     def _per_node(self) -> int:
         """Return the bytes that the answers need per node."""
         wanted = self._options.probabilities or bool(self._options.sets)
-        return 12 * len(self._bounds) + 64 + wanted * 5 * len(self._router.owner)
+        return 12 * len(self._bounds) + 88 + wanted * 5 * len(self._router.owner)
 
     def _in_the_banks_order(self, query: Query) -> Query:
         """Return the graph with its features as the bank has them."""
@@ -236,7 +236,7 @@ class Predictor:
             config.precompute.backend,
             self._options.limit,
             self._options.scratch,
-            per_node=12 * len(self._bounds) + 64,
+            per_node=12 * len(self._bounds) + 88,
             held=held,
         ) as hops:
             n = query.num_nodes
