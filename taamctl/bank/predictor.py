@@ -121,8 +121,7 @@ class Predictor:
             per_node=self._per_node(),
         ) as hops:
             n = len(operator.degree)
-            copy = np.where(np.arange(n) < query.answered, 0, -1)
-            told = self._unlike.surplus(hops, copy, self._blocks(n))
+            told = self._unlike.surplus(hops, np.zeros(n, np.int64), self._blocks(n))
             every = self.node_by_node(hops, n, told=told)
             routed, notes = self._route(every, hops, operator, query.answered)
             label, confidence = self.decide(hops, operator.degree, routed)

@@ -28,9 +28,8 @@ class Surplus:
 
     Attributes:
         slope: [P, G] float32; profile @ slope is p_known / p_asked, as each of G copies has it.
-        copy: [N], which copy a node is of; -1: a node that was not asked about.
-        apart: [N], what the ratio at a node is divided by, so that it is as if the node had not
-            been looked at.
+        copy: [N], which copy a node is of. apart: [N], what the ratio at a node is divided by, so
+            that it is as if the node had not been looked at.
         trust: in [0, 1), of so many nodes.
     """
 
@@ -47,7 +46,7 @@ class Surplus:
         """
         rows = slice(low, low + len(profiles))
         found = (profiles @ self.slope).numpy().astype(np.float64)
-        ratio = found[np.arange(len(found)), np.maximum(self.copy[rows], 0)] / self.apart[rows]
+        ratio = found[np.arange(len(found)), self.copy[rows]] / self.apart[rows]
         return -self.trust * np.log(np.clip(ratio, FEWEST, MOST))
 
 
@@ -68,7 +67,7 @@ def sampled(copy: Array) -> Array:
         copy: see `Surplus`.
     """
     chosen = []
-    for number in range(int(copy.max(initial=-1)) + 1):
+    for number in range(int(copy.max()) + 1):
         nodes = np.flatnonzero(copy == number)
         draw = numpy_generator(0, "bank/surplus").permutation(len(nodes))
         chosen.append(nodes[draw[:SAMPLE]])

@@ -40,13 +40,13 @@ class Unlike:
     def surplus(
         self, hops: HopRows, copy: Array, blocks: Iterable[tuple[int, int]]
     ) -> Surplus | None:
-        """Return what a graph's nodes tell; None where the bank does not ask, or none is asked.
+        """Return what a graph's nodes tell; None where the bank does not ask, or there is none.
 
         Args:
             copy: [N] see `Surplus`. blocks: (low, high) of rows that are read at once.
         """
         honest = self._router.honest
-        if honest is None or honest.means is None or copy.max(initial=-1) < 0:
+        if honest is None or honest.means is None or not len(copy):
             return None
         places = sampled(copy)
         found = []

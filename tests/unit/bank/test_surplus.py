@@ -73,20 +73,16 @@ def test_copies_of_a_graph_are_asked_about_each_by_itself() -> None:
     assert np.allclose(part, found[70:120], atol=1e-6)
 
 
-def test_a_small_graph_tells_little_and_neighbours_of_the_asked_are_not_counted() -> None:
+def test_a_small_graph_tells_little_and_nodes_not_looked_at_are_judged_as_they_are() -> None:
     x, cloud, means = clouds((4, 3), 2)
-    copy = np.array([0, 0, 0, 0, 0, -1, -1])
-    asked = np.flatnonzero(copy == 0)
-    made = surplus(x[asked], cloud[asked], means, asked, copy, np.ones(5))
-    assert made.trust == pytest.approx(5 / (5 + FEW))
-    alone = told(x[asked], cloud[asked], means, np.zeros(5, int))
-    assert torch.allclose(made.slope, alone.slope)
+    made = surplus(x[:5], cloud[:5], means, np.arange(5), np.zeros(7, int), np.ones(5))
+    assert made.trust == pytest.approx(7 / (7 + FEW))
     assert made.apart[5:].tolist() == [1, 1]
-    assert np.abs(made.of(x, 0)).max() < 0.1
+    assert np.abs(made.of(x, 0)).max() < 0.15
 
 
 def test_at_most_so_many_nodes_of_every_copy_are_looked_at() -> None:
-    copy = np.repeat([0, -1, 1], [SAMPLE + 80, 40, 30])
+    copy = np.repeat([0, 1], [SAMPLE + 80, 30])
     found = sampled(copy)
     assert (np.diff(found) > 0).all()
     assert np.unique(copy[found], return_counts=True)[1].tolist() == [SAMPLE, 30]
