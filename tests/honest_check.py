@@ -4,7 +4,8 @@
     python tests/honest_check.py photo --seed 1 --keep tests/golden/honest_answers.json
 
 For every seed, 60 % of a class's nodes are trained on, 20 % calibrate, and 20 % are asked about: as
-one graph of all tasks, with all edges between them. Tasks are of two classes in a random order.
+one graph of all tasks, with all edges between them. Tasks are of two classes, in the order of the
+data set's file (`--classes file`) or in a random one (`--classes random`); without it, in both.
 Every task (at most `--most`) is held out in turn. Printed are means over these, per data set:
 
 * AUROC: how well unlike-ness tells nodes of the held-out task from those of known ones.
@@ -30,6 +31,8 @@ import tempfile
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +50,11 @@ from taamctl.params import params_file, sections
 from taamctl.runtime.raw_files import data_root
 
 Array = np.ndarray[Any, Any]
+ORDERS = ("file", "random")  # of the classes
 OPTIONS = PredictOptions("router", unknown=0.05, sets=0.9, probabilities=True)
 
 
-def drawn(source: Source, seed: int) -> tuple[Source, Source, list[list[str]]]:
+def drawn(source: Source, seed: int, classes: str) -> tuple[Source, Source, list[list[str]]]:
     """Return what is learned, what is asked about, and the tasks of a seed."""
     graph, rng = source.graph, np.random.default_rng(seed)
     parts = np.full(graph.num_nodes, -1)
@@ -63,7 +67,9 @@ def drawn(source: Source, seed: int) -> tuple[Source, Source, list[list[str]]]:
     learned = some(source, rows)
     given = replace(learned.graph.given, part=parts[rows].astype(np.int8))
     learned = replace(learned, graph=replace(learned.graph, given=given))
-    order = [graph.class_names[c] for c in rng.permutation(len(graph.class_names))]
+    order = list(graph.class_names)
+    if classes == "random":
+        order = [order[c] for c in rng.permutation(len(order))]
     order = [name for name in order if (graph.labels == graph.class_names.index(name)).sum() > 9]
     tasks = [order[at : at + 2] for at in range(0, len(order) - 1, 2)]
     tasks[-1] += order[2 * len(tasks) :]
@@ -93,17 +99,17 @@ def asked(folder: Path, source: Source) -> dict[str, float]:
     }
 
 
-def measured(name: str, seed: int, most: int, folder: Path) -> dict[str, Any]:
+def measured(name: str, seed: int, classes: str, most: int, folder: Path) -> dict[str, Any]:
     """Return the figures of one data set and seed."""
-    learned, query, tasks = drawn(from_dataset(name, data_root(None), None), seed)
+    learned, query, tasks = drawn(from_dataset(name, data_root(None), None), seed, classes)
     sets = ["split.parts=as_given", "train.threads=1", "methods.linear_probe.iterations=1"]
     checked = sections.Params("check", params_file.read(params_file.PACKAGED, sets))
     bank = folder / f"{name}-{seed}"
     store.create(bank, from_params(checked, "linear_probe", 1))
     labels = np.array(query.graph.class_names)[query.graph.labels]
     stream: list[float] = []
-    for at, classes in enumerate(tasks):
-        add.add(bank, learned, classes=classes, per_task=len(classes))
+    for at, names in enumerate(tasks):
+        add.add(bank, learned, classes=names, per_task=len(names))
         if at and at in np.linspace(1, len(tasks) - 1, most).astype(int):
             alone = np.flatnonzero(np.isin(labels, [c for task in tasks[: at + 1] for c in task]))
             stream.append(asked(bank, some(query, alone))["false"])
@@ -113,7 +119,8 @@ def measured(name: str, seed: int, most: int, folder: Path) -> dict[str, Any]:
         runs.append(asked(bank, query))
         change.rollback(bank)
     shutil.rmtree(bank)
-    return {"dataset": name, "seed": seed, "stream": stream, "runs": runs}
+    of = {"dataset": name, "classes": classes, "seed": seed}
+    return of | {"stream": stream, "runs": runs}
 
 
 def main() -> int:
@@ -122,28 +129,29 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--seed", type=int, action="append")
+    parser.add_argument("--classes", choices=ORDERS, action="append")
     parser.add_argument("--most", type=int, default=6)
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     made = []
-    for name in given.datasets:
-        for seed in given.seed or (0, 1, 2):
-            with tempfile.TemporaryDirectory() as folder:
-                made.append(measured(name, seed, given.most, Path(folder)))
-            print("\n".join(lines(made[-1:])), flush=True)
-            if given.keep:
-                _keep(given.keep, made[-1])
+    orders, seeds = given.classes or ORDERS, given.seed or (0, 1, 2)
+    for name, classes, seed in product(given.datasets, orders, seeds):
+        with tempfile.TemporaryDirectory() as folder:
+            made.append(measured(name, seed, classes, given.most, Path(folder)))
+        print("\n".join(lines(made[-1:])), flush=True)
+        if given.keep:
+            _keep(given.keep, made[-1])
     print("\n".join(lines(made)))
     return 0
 
 
 def _keep(path: Path, made: Mapping[str, Any]) -> None:
-    """Add the figures of a data set and seed to a file, in the place of earlier ones."""
+    """Add the figures of a data set, order and seed to a file, in the place of earlier ones."""
     kept = []
     if path.is_file():
         kept = json.loads(path.read_text(encoding="utf-8"))
-    this = (made["dataset"], made["seed"])
-    kept = [each for each in kept if (each["dataset"], each["seed"]) != this]
+    named = itemgetter("dataset", "classes", "seed")
+    kept = [each for each in kept if named(each) != named(made)]
     rounded = json.loads(json.dumps([*kept, made]), parse_float=lambda text: round(float(text), 4))
     path.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,15 @@ COLUMNS = {
 
 def lines(kept: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the table of all that was kept."""
-    yield "| | draws | " + " | ".join(COLUMNS) + " |"
-    yield "|---" * (2 + len(COLUMNS)) + "|"
-    for name in dict.fromkeys(each["dataset"] for each in kept):
-        of = [each for each in kept if each["dataset"] == name]
+    yield "| | order | draws | " + " | ".join(COLUMNS) + " |"
+    yield "|---" * (3 + len(COLUMNS)) + "|"
+    named = itemgetter("dataset", "classes")
+    for name, order in dict.fromkeys(map(named, kept)):
+        of = [each for each in kept if named(each) == (name, order)]
         runs = [run for each in of for run in each["runs"]]
         stream = [value for each in of for value in each["stream"]]
         cells = [_cell(key, runs, stream) for key in COLUMNS.values()]
-        yield f"| {name.capitalize()} | {len(of)} | " + " | ".join(cells) + " |"
+        yield f"| {name.capitalize()} | {order} | {len(of)} | " + " | ".join(cells) + " |"
 
 
 def _cell(key: str, runs: Sequence[Mapping[str, float]], stream: Sequence[float]) -> str:

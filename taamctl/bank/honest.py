@@ -12,10 +12,12 @@ import numpy as np
 import torch
 
 from taamctl.bank.signs import Signs
+from taamctl.bank.surplus import Surplus, beside
 from taamctl.core.types import Array
 from taamctl.store import artefacts
 
 LEVELS = np.linspace(0, 1, 101)
+DRAWS = 3  # of stand-ins, where a graph is so small that it is taken several times
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Honest:
         temperature: the outputs times this are a posterior whose log loss is least.
         ridge: penalty of the regression.
         missing: [101] quantiles of 1 - p(right class), with `nodes` validation nodes.
-        pull, rarity: see `Signs`. centre, scale, weight: [4] of its signs.
+        pull, rarity, means: see `Signs`; means is None in a bank of before that sign.
+        centre, scale, weight: [5] of its signs and the surplus; [4] without means.
         usual: [101] quantiles of how unlike validation nodes look.
         stand_ins: [101] the same after each was exchanged for another of its class.
     """
@@ -42,22 +45,43 @@ class Honest:
     weight: Array
     usual: Array
     stand_ins: Array
+    means: Array | None = None
 
-    def unlike(self, signs: Signs, profiles: torch.Tensor, scores: torch.Tensor) -> Array:
-        """Return how unlike known nodes some look, before neighbours are asked, [N] float64."""
+    def unlike(
+        self,
+        signs: Signs,
+        profiles: torch.Tensor,
+        scores: torch.Tensor,
+        surplus: Surplus | None,
+        low: int,
+    ) -> Array:
+        """Return how unlike known nodes some look, before neighbours are asked, [N] float64.
+
+        Args:
+            surplus: of the graph. low: which of its nodes is the first.
+        """
         found = signs.of(profiles, scores.numpy().astype(np.float64))
+        if self.means is not None:
+            found = beside(found, surplus, profiles, low)
         return weighed(found, self.centre, self.scale, self.weight)
 
     def limit(self, rate: float, stand_ins: Array) -> float:
         """Return from where on a node of a graph is unknown.
 
         What the same graph says of validation nodes in the place of its own tells how its edges
-        change the score; how they differ from real nodes is known from the validation graphs.
+        change the score; how they differ from real nodes is known from the validation graphs. Nodes
+        of a class are off together: of several draws, the most careful one counts.
 
         Args:
             rate: of false alarms, above 0 and below 1.
-            stand_ins: [M] what the stand-ins in this graph look like.
+            stand_ins: [copies, N] what the stand-ins in copies of this graph look like.
         """
+        if self.means is None:
+            return self._limit(rate, stand_ins)
+        draws = np.array_split(stand_ins, min(DRAWS, len(stand_ins)))
+        return max(self._limit(rate, draw) for draw in draws)
+
+    def _limit(self, rate: float, stand_ins: Array) -> float:
         level = 1 - rate
         middle = level / 2
         here, there = np.quantile(stand_ins, [middle, level])
@@ -86,6 +110,8 @@ class Honest:
         for name in ("missing", "pull", "rarity", "usual", "stand_ins"):
             yield f"honest/{name}", getattr(self, name)
         yield "honest/signs", np.stack([self.centre, self.scale, self.weight])
+        if self.means is not None:
+            yield "honest/means", self.means
 
 
 def weighed(signs: Array, centre: Array, scale: Array, weight: Array) -> Array:
@@ -99,6 +125,7 @@ def read_honest(file: artefacts.Artefact) -> Honest | None:
         return None
     temperature, nodes, penalty = file.read("honest/fitted").tolist()
     centre, scale, weight = file.read("honest/signs")
+    means = file.read("honest/means") if file.has("honest/means") else None
     return Honest(
         temperature,
         penalty,
@@ -109,4 +136,5 @@ def read_honest(file: artefacts.Artefact) -> Honest | None:
         *(centre, scale, weight),
         file.read("honest/usual"),
         file.read("honest/stand_ins"),
+        means,
     )

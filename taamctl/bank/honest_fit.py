@@ -6,7 +6,7 @@ unknown task do, and tell how signs are put together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,35 +19,48 @@ from taamctl.bank.kept_val import looked_at
 from taamctl.bank.logistic import logistic
 from taamctl.bank.router import Router
 from taamctl.bank.signs import SIGNS, Signs, over_edges, posterior, signs_of
+from taamctl.bank.surplus import UNIT, beside, sampled, surplus
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import CSR, Array
+from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.learning.kernels import ridge
 
 FEWEST = 9  # kept nodes: from fewer, sets of 0.9 would hold every class, and all looks unusual
 LEFT_OUT = 8  # tasks, at most: each costs a solution of the regression
 COPIES = 4  # of a task's validation graph, each with other nodes in the place of its own
+STRANGE = 0.3  # of the nodes of a task left out count: strangers may be fewer than a whole task
 WARMEST, COLDEST = 1.0, 100.0  # temperatures that are looked at
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the kept nodes of one task look like.
+class Kept:
+    """The kept nodes of all tasks as one graph, or others of their classes in their places.
 
     Attributes:
-        task: its position. scores: [V, C] float64, of the whole bank. label: [V], class of the
-            bank. adjacency: [V, V].
-        signs: [1 + left out, V, 4], by the whole bank and by those without a task.
-        exchanged: [COPIES * V, 4], of other nodes in their places; copies: [.., ..] their edges.
+        profiles: [V, P] float32. label: [V], class of the bank. owner: [V], position of the task.
+        copy: [V], which copy of their graph. adjacency: [V, V].
     """
 
-    task: int
-    scores: Array
+    profiles: torch.Tensor
     label: Array
+    owner: Array
+    copy: Array
     adjacency: CSR
-    signs: list[Array]
-    exchanged: Array
-    copies: CSR
+
+    def seen_by(self, signs: Signs, left: int = -1) -> Array:
+        """Return how the nodes look to a regression that is asked about all of them, [V, 5].
+
+        Args:
+            left: position of the task that the regression is without.
+        """
+        assert signs.means is not None
+        scores = outputs(self.profiles, signs)
+        at = sampled(self.copy)
+        mass = np.where(self.owner[at] == left, STRANGE, 1.0)
+        answered = scores[at].argmax(1)
+        told = surplus(self.profiles[at], answered, signs.means, at, self.copy, mass)
+        return beside(signs.of(self.profiles, scores), told, self.profiles, 0)
 
 
 def fitted(
@@ -60,29 +73,40 @@ def fitted(
         return None
     penalty = _penalty(tasks, solved, config)
     every, without = _regressions(tasks, order, judged, solved, config, penalty)
-    seen = [_seen(t, tasks, solved, [every, *without.values()], shared, config) for t in judged]
-    scores = np.concatenate([s.scores for s in seen])
-    label = np.concatenate([s.label for s in seen])
-    temperature = _temperature(scores, label)
-    right = posterior(scores, temperature)[np.arange(len(label)), label]
-    whole = np.concatenate([s.signs[0] for s in seen])
-    centre, scale = whole.mean(0), whole.std(0) + 1e-9
-    weight = _weights(seen, list(without))
+    kept = _kept(tasks, judged, solved, shared, config)
+    scores = outputs(kept.profiles, every)
+    temperature = _temperature(scores, kept.label)
+    right = posterior(scores, temperature)[np.arange(len(scores)), kept.label]
+    signs = kept.seen_by(every)
+    centre, scale = _scaling(signs)
+    weight = _weights(kept, without)
+    others = _kept(tasks, judged, solved, shared, config, COPIES)
+    assert every.means is not None
 
     def unlike(signs: Array, edges: CSR) -> Array:
-        return over_edges(weighed(signs, centre, scale, weight), edges)
+        """Return the quantiles of how unlike known nodes some look."""
+        found = over_edges(weighed(signs, centre, scale, weight), edges)
+        return np.asarray(np.quantile(found, LEVELS))
 
-    usual = np.concatenate([unlike(s.signs[0], s.adjacency) for s in seen])
-    stand_ins = np.concatenate([unlike(s.exchanged, s.copies) for s in seen])
     return Honest(
         temperature,
         penalty,
         np.quantile(1 - right, LEVELS),
-        len(label),
+        len(scores),
         *(every.pull, every.rarity, centre, scale, weight),
-        np.quantile(usual, LEVELS),
-        np.quantile(stand_ins, LEVELS),
+        unlike(signs, kept.adjacency),
+        unlike(others.seen_by(every), others.adjacency),
+        every.means.numpy(),
     )
+
+
+def _scaling(signs: Array) -> tuple[Array, Array]:
+    """Return centre and scale of the signs of known nodes, [5] each. The surplus has fixed ones:
+    how far it goes says how much there is.
+    """
+    centre, scale = signs.mean(0), signs.std(0) + 1e-9
+    centre[-1], scale[-1] = 0, UNIT
+    return centre, scale
 
 
 def _penalty(tasks: Sequence[TaskState], solved: Router, config: Config) -> float:
@@ -128,40 +152,39 @@ def _regressions(
     return every, without
 
 
-def _seen(
-    position: int,
+def _kept(
     tasks: Sequence[TaskState],
+    judged: Sequence[int],
     solved: Router,
-    every: Sequence[Signs],
     shared: Shared,
     config: Config,
-) -> Seen:
-    """Look at the kept nodes of a task.
-
-    Args:
-        every: what signs need of the whole bank, then of those without a task.
+    copies: int = 0,
+) -> Kept:
+    """Return the kept nodes of some tasks; or, in so many copies of each task's graph, others of
+    the same classes in their places.
     """
-    val = tasks[position].val
-    assert val is not None
-    first = int(np.flatnonzero(solved.owner == position)[0])
-    phi, _ = looked_at(val.x, val.adjacency(), shared.lift, config)
-    signs = [each.of(phi, _outputs(phi, each)) for each in every]
-    copies = val.adjacency(COPIES)
-    draw = numpy_generator(0, "bank/stand_ins")
-    places = exchanged(val.label, np.tile(val.label, COPIES), draw)
-    others, _ = looked_at(val.x[places], copies, shared.lift, config)
-    return Seen(
-        position,
-        _outputs(phi, every[0]),
-        first + val.label,
-        val.adjacency(),
-        signs,
-        every[0].of(others, _outputs(others, every[0])),
-        copies,
-    )
+    import scipy.sparse as sp
+
+    profiles, label, copy, edges = [], [], [], []
+    for t in judged:
+        val = tasks[t].val
+        assert val is not None
+        adjacency = val.adjacency(max(copies, 1))
+        rows = np.arange(len(val.label))
+        if copies:
+            draw = numpy_generator(0, "bank/stand_ins")
+            rows = exchanged(val.label, np.tile(val.label, copies), draw)
+        profiles.append(looked_at(val.x[rows], adjacency, shared.lift, config)[0])
+        label.append(np.flatnonzero(solved.owner == t)[0] + val.label[rows])
+        copy.append(np.arange(len(rows)) // len(val.label))
+        edges.append(to_scipy(adjacency, np.int8))
+    owner = np.repeat(judged, [len(each) for each in label])
+    adjacency = from_scipy(sp.block_diag(edges, "csr"), binary=True)
+    return Kept(torch.cat(profiles), np.concatenate(label), owner, np.concatenate(copy), adjacency)
 
 
-def _outputs(profiles: torch.Tensor, signs: Signs) -> Array:
+def outputs(profiles: torch.Tensor, signs: Signs) -> Array:
+    """Return a regression's outputs, [N, C] float64."""
     return (profiles @ signs.weight).numpy().astype(np.float64)
 
 
@@ -200,25 +223,20 @@ def _temperature(scores: Array, label: Array) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
 
-def _weights(seen: Sequence[Seen], left_out: Sequence[int]) -> Array:
-    """Return what every sign weighs, [4]: what tells tasks that were left out from the others; all
-    alike where there is one task only.
+def _weights(kept: Kept, without: Mapping[int, Signs]) -> Array:
+    """Return what every sign weighs, [5]: what tells tasks that were left out from the others; all
+    alike, but for the surplus, where there is one task only.
     """
     rows, new, mass = [], [], []
-    for i, left in enumerate(left_out, 1):
-        known = [s.signs[i] for s in seen if s.task != left]
-        if not known:
+    for left, signs in without.items():
+        stranger = kept.owner == left
+        if stranger.all():
             continue
-        whole = np.concatenate(known)
-        centre, scale = whole.mean(0), whole.std(0) + 1e-9
-        for s in seen:
-            stranger = s.task == left
-            many = len(whole)
-            if stranger:
-                many = len(s.label)
-            rows.append(over_edges((s.signs[i] - centre) / scale, s.adjacency))
-            new.append(np.full(len(s.label), stranger))
-            mass.append(np.full(len(s.label), 1 / many))
+        found = kept.seen_by(signs, left)
+        centre, scale = _scaling(found[~stranger])
+        rows.append(over_edges((found - centre) / scale, kept.adjacency))
+        new.append(stranger)
+        mass.append(np.where(stranger, 1 / stranger.sum(), 1 / (~stranger).sum()))
     if not rows:
-        return np.ones(len(SIGNS))
+        return np.array([1.0] * len(SIGNS) + [0.0])
     return logistic(np.concatenate(rows), np.concatenate(new), np.concatenate(mass))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +21,10 @@ from taamctl.bank.predict_options import PredictOptions
 from taamctl.bank.prototype import Prototypes, require_prototypes
 from taamctl.bank.routed import Routed
 from taamctl.bank.router import around, thresholds
-from taamctl.bank.signs import Signs, over_edges
+from taamctl.bank.signs import over_edges
 from taamctl.bank.stand_ins import StandIns
+from taamctl.bank.surplus import Surplus
+from taamctl.bank.unlike import Unlike
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import used
 from taamctl.core.types import CSR, Array
@@ -55,6 +56,7 @@ class Predictor:
         bank.config.require_experts(options.decide)
         self._require_kept()
         self._shared = bank.shared
+        self._unlike = Unlike(self._router, self._shared.lift, bank.config.bank.router.hops)
         tasks = [bank.task(position) for position in range(len(self._bounds))]
         self._sure = sureness.measured(tasks, bank.config, self._router)
         self._by, self._metric = self._routing()
@@ -118,7 +120,9 @@ class Predictor:
             self._options.scratch,
             per_node=self._per_node(),
         ) as hops:
-            every = self.node_by_node(hops, len(operator.degree))
+            n = len(operator.degree)
+            told = self._unlike.surplus(hops, np.zeros(n, np.int64), self._blocks(n))
+            every = self.node_by_node(hops, n, told=told)
             routed, notes = self._route(every, hops, operator, query.answered)
             label, confidence = self.decide(hops, operator.degree, routed)
             if asked is not None:
@@ -158,7 +162,7 @@ class Predictor:
     def _per_node(self) -> int:
         """Return the bytes that the answers need per node."""
         wanted = self._options.probabilities or bool(self._options.sets)
-        return 12 * len(self._bounds) + 64 + wanted * 5 * len(self._router.owner)
+        return 12 * len(self._bounds) + 88 + wanted * 5 * len(self._router.owner)
 
     def _in_the_banks_order(self, query: Query) -> Query:
         """Return the graph with its features as the bank has them."""
@@ -216,7 +220,9 @@ class Predictor:
         return self.unknown(routed)
 
     def _stand_ins(self, every: Array, edges: CSR, held: int) -> Array:
-        """Return how unlike known ones validation nodes look in the place of a graph's nodes."""
+        """Return how unlike known ones validation nodes look in the place of a graph's nodes,
+        [copies, N].
+        """
         config = self._bank.config
         tasks = [self._bank.task(t) for t in range(len(self._bounds))]
         query = StandIns(tasks, [low for low, _ in self._bounds], edges, every)
@@ -229,11 +235,13 @@ class Predictor:
             config.precompute.backend,
             self._options.limit,
             self._options.scratch,
-            per_node=12 * len(self._bounds) + 64,
+            per_node=12 * len(self._bounds) + 88,
             held=held,
         ) as hops:
-            novelty = self.node_by_node(hops, len(operator.degree), 4).novelty
-            return self._over_edges(novelty, operator)
+            n = query.num_nodes
+            told = self._unlike.surplus(hops, query.copy, self._blocks(n, 4))
+            novelty = self.node_by_node(hops, n, 4, told).novelty
+            return self._over_edges(novelty, operator).reshape(-1, len(every))
 
     def _over_edges(self, novelty: Array, operator: Operator) -> Array:
         if self._router.honest is None:
@@ -280,26 +288,27 @@ class Predictor:
             )
         return replace(routed, posterior=posterior), notes
 
-    def node_by_node(self, hops: HopRows, n: int, parts: int = 1) -> Routed:
+    def node_by_node(
+        self, hops: HopRows, n: int, parts: int = 1, told: Surplus | None = None
+    ) -> Routed:
         """Return what the router says of each of n nodes alone.
 
         Args:
             parts: of a row block, each looked at by itself to spare memory.
+            told: by the graph that they are of.
         """
         t = len(self._bounds)
         posterior = np.empty((n, t), np.float32)
         inside = np.empty((n, t), np.float32)
         best = np.empty((n, t), np.int32)
         novelty = np.empty(n)
-        profile_hops = self._bank.config.bank.router.hops
         probabilities = None
         if self._options.probabilities or self._options.sets:
             probabilities = np.empty((n, len(self._router.owner)), np.float32)
         for low, high in self._blocks(n, parts):
-            rows = {j: torch.from_numpy(hops.rows(j, low, high)) for j in profile_hops}
-            profiles = self._shared.lift.profile(rows, profile_hops)
+            profiles = self._unlike.profiles(hops, low, high)
             scores = self._router.scores(profiles)
-            novelty[low:high] = self._unlike(profiles, scores)
+            novelty[low:high] = self._unlike.of(profiles, scores, told, low)
             p = torch.softmax(self._temperature * scores, 1).numpy()
             if probabilities is not None:
                 probabilities[low:high] = p
@@ -311,19 +320,6 @@ class Predictor:
                 best[low:high, k] = at + first
                 inside[low:high, k] = own[np.arange(high - low), at] / np.maximum(mass, 1e-30)
         return Routed(posterior, best, inside, novelty, probabilities)
-
-    def _unlike(self, profiles: torch.Tensor, scores: torch.Tensor) -> Array:
-        """Return how unlike known nodes some look by themselves, [N] float64."""
-        honest = self._router.honest
-        if honest is None:
-            return self._router.novelty(scores)
-        return honest.unlike(self._signs, profiles, scores)
-
-    @cached_property
-    def _signs(self) -> Signs:
-        router, honest = self._router, self._router.honest
-        assert honest is not None
-        return Signs(router.weight, router.mean, router.deviation, honest.pull, honest.rarity)
 
     def _by_prototypes(self, hops: Hops, unit: Array) -> Array:
         """Return the posterior of every node's unit by its mean AMP profile, [N, T] float32."""

@@ -28,6 +28,7 @@ class Signs:
             nodes.
         pull: [C, C], (I - B)^-1 with B the outputs of the class means.
         rarity: [P], one over the mean square of every number of a profile.
+        means: [P, C] float32, the mean profile of every class; None: not known.
     """
 
     weight: torch.Tensor
@@ -35,6 +36,7 @@ class Signs:
     deviation: Array
     pull: Array
     rarity: Array
+    means: torch.Tensor | None = None
 
     def of(self, profiles: torch.Tensor, scores: Array) -> Array:
         """Return the signs, [N, 4] float64; larger is less alike.
@@ -77,7 +79,8 @@ def signs_of(
     pull = np.linalg.inv((1 + 1e-6) * np.eye(len(both)) - both)
     floor = FAINT * float(squares.mean())
     rarity = 1 / (squares.double() + max(floor, 1e-12)).numpy()
-    return Signs(weight, outputs.diagonal().copy(), deviation, pull, rarity)
+    own = outputs.diagonal().copy()
+    return Signs(weight, own, deviation, pull, rarity, cross.float())
 
 
 def posterior(scores: Array, temperature: float) -> Array:

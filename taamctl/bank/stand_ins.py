@@ -43,6 +43,7 @@ class StandIns:
         edges = to_scipy(adjacency, np.int8)
         self._adjacency = from_scipy(sp.block_diag([edges] * copies, "csr"), binary=True)
         self.num_nodes = self.answered = len(self._places)
+        self.copy = np.repeat(np.arange(copies), len(answered))
         self.num_features = self._x.shape[1]
         self.directed = True  # the edges are as they are used
         self.before_names = False

@@ -58,8 +58,13 @@ HONEST: dict[str, Entry] = {
         "float64", ("P",), "one over the mean square of every number of a profile", 2
     ),
     "honest/signs": _kept(
-        "float64", ("number", "sign"), "centre, scale and weight of the signs of the unknown", 2
+        "float64",
+        ("number", "sign"),
+        "centre, scale and weight of the signs of the unknown; with honest/means a fifth one, the "
+        "surplus",
+        2,
     ),
+    "honest/means": _kept("float32", ("P", "C"), "mean profile of every class", 3),
     "honest/usual": _kept(
         "float64", ("quantile",), "how unlike known ones validation nodes look: quantiles", 2
     ),
@@ -102,7 +107,7 @@ BANK_KINDS: dict[str, Kind] = {
         open_entries=True,
     ),
     "bank_router": Kind(
-        2,
+        3,
         "the router of all tasks of a bank, solved from their sums, `router-<generation>.h5`",
         {
             "weight": Entry(

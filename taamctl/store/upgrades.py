@@ -42,7 +42,10 @@ STEPS: dict[str, Mapping[int, Callable[[Attributes], Attributes]]] = {
         1: unchanged,  # 2 may hold the sizes of the features
         2: unchanged,  # 3 may hold the key of the hashes of node names
     },
-    "bank_router": {1: unchanged},  # 2 may hold what the bank knows of its answers
+    "bank_router": {
+        1: unchanged,  # 2 may hold what the bank knows of its answers
+        2: unchanged,  # 3 may hold the mean profile of every class, and with it a fifth sign
+    },
     "bank_task": {
         1: unchanged,  # 2 may hold exact sums and the record of the nodes
         2: unchanged,  # 3 may hold validation nodes
