@@ -259,12 +259,15 @@ def expected(results: Results) -> list[str]:
 
 MEMORIES = {
     "diagonal": "the diagonal alone",
-    "rank 64": "64 leading directions and the diagonal",
-    "projected to 256": "projected to 256",
-    "projected to 512": "projected to 512",
-    "no fill": "the whole Gram matrix",
-    "default": "filled up with random ReLU features (the default)",
+    "rank 16": "16 directions a task",
+    "rank 64": "64 directions a task",
+    "default": "64 directions a task, filled up (the default)",
+    "projected to 256": "the whole matrix, projected to 256",
+    "projected to 512": "the whole matrix, projected to 512",
+    "no fill": "the whole matrix",
+    "filled": "the whole matrix, filled up",
 }
+FILLED = {"default": "rank 64"}  # the same where features are many: nothing is filled up
 
 
 def memory(results: Results) -> list[str]:
@@ -274,9 +277,9 @@ def memory(results: Results) -> list[str]:
     for name, shown in MEMORIES.items():
         cells = []
         for dataset in results.datasets:
-            found = kept.get(dataset, {}).get(name)
-            whole = kept.get(dataset, {}).get("no fill", {}).get("words")
-            if found is None or (name == "default" and found["words"] == whole):
+            of = kept.get(dataset, {})
+            found = of.get(name)
+            if found is None or found == of.get(FILLED.get(name, "")):
                 cells.append(NOT_THERE)
             else:
                 cells.append(f"{found['words'] / 1e6:.2g}: {100 * found['mixed test']:.1f}")
