@@ -31,7 +31,6 @@ import tempfile
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from operator import itemgetter
 from itertools import product
 from operator import itemgetter
 from pathlib import Path
@@ -153,7 +152,7 @@ def _keep(path: Path, made: Mapping[str, Any]) -> None:
         kept = json.loads(path.read_text(encoding="utf-8"))
     named = itemgetter("dataset", "classes", "seed")
     kept = [each for each in kept if named(each) != named(made)]
-    kept = sorted([*kept, made], key=itemgetter("dataset", "classes", "seed"))
+    kept = sorted([*kept, made], key=named)
     rounded = json.loads(json.dumps(kept), parse_float=lambda text: round(float(text), 4))
     path.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
 
