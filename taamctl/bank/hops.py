@@ -105,13 +105,14 @@ def open_hops(
     limit: int | None,
     scratch: Path | None = None,
     per_node: int = 0,
+    fixed: int = 0,
     held: int | None = None,
 ) -> Iterator[Hops]:
     """Yield the hop features of a graph: in memory where `limit` (bytes of the whole process)
     allows it, else on the disk.
 
     Args:
-        per_node: bytes that the answers need per node.
+        per_node, fixed: bytes that the answers need per node, and whatever the nodes.
         scratch: where the temporary folder is made; None: where the system makes its own.
         held: bytes in use before an earlier graph, whose memory serves again: little is taken, as
             the system may not have it back; None: those in use now.
@@ -126,6 +127,7 @@ def open_hops(
     spare = None if limit is None else limit - held
     # while it propagates or predicts
     predicting = 4 * row_block(f) * f * 10 + 24 * operator.adjacency.nnz + per_node * n + SLACK
+    predicting += fixed
     whole = 4 * n * (f * len({0, *hops}) + COPIES * min(f, BLOCK)) + predicting
     if spare is None or spare > whole:
         yield in_memory(query, norm, operator, hops, backend)

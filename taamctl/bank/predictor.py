@@ -119,6 +119,7 @@ class Predictor:
             self._options.limit,
             self._options.scratch,
             per_node=self._per_node(),
+            fixed=self._unlike.room(1),
         ) as hops:
             n = len(operator.degree)
             told = self._unlike.surplus(hops, np.zeros(n, np.int64), self._blocks(n))
@@ -236,6 +237,7 @@ class Predictor:
             self._options.limit,
             self._options.scratch,
             per_node=12 * len(self._bounds) + 88,
+            fixed=self._unlike.room(int(query.copy[-1]) + 1),
             held=held,
         ) as hops:
             n = query.num_nodes

@@ -74,6 +74,12 @@ def sampled(copy: Array) -> Array:
     return np.sort(np.concatenate(chosen))
 
 
+def room(width: int, copies: int) -> int:
+    """Return the bytes that `surplus` needs at once: the profiles that are looked at, and a fit."""
+    small = min(SAMPLE, width)
+    return 8 * copies * SAMPLE * width + 8 * (2 * SAMPLE * width + 3 * small**2)
+
+
 def surplus(
     profiles: torch.Tensor,
     answered: Array,
@@ -114,8 +120,21 @@ def _fitted(
         profiles: [M, P]; share: [M] of a row in all; Z are the rows times its root.
         known: [P] m, the mean profile of known nodes in the shares of the classes.
     """
-    z = profiles.double() * torch.from_numpy(np.sqrt(share))[:, None]
-    penalty = PENALTY * float((z**2).sum()) + 1e-12
-    inverse = torch.linalg.inv(z @ z.T + penalty * torch.eye(len(z), dtype=z.dtype))
-    slope = (known - z.T @ (inverse @ (z @ known))) / penalty
-    return slope.float(), np.maximum(penalty * inverse.diagonal().numpy(), 1e-3)
+    z = profiles.double().mul_(torch.from_numpy(np.sqrt(share))[:, None])
+    penalty = PENALTY * float(torch.linalg.vector_norm(z)) ** 2 + 1e-12
+    if z.shape[1] < len(z):  # a system as wide as the profiles is the smaller one
+        factor = _factor(z.T @ z, penalty)
+        slope = torch.cholesky_solve(known[:, None], factor)[:, 0]
+        own = 1 - torch.linalg.solve_triangular(factor, z.T, upper=False).square_().sum(0)
+    else:
+        inverse = torch.cholesky_inverse(_factor(z @ z.T, penalty))
+        slope = (known - z.T @ (inverse @ (z @ known))) / penalty
+        own = penalty * inverse.diagonal()
+    return slope.float(), np.maximum(own.numpy(), 1e-3)
+
+
+def _factor(square: torch.Tensor, penalty: float) -> torch.Tensor:
+    """Return the Cholesky factor of a matrix and the penalty on its diagonal."""
+    square.diagonal().add_(penalty)
+    factor: torch.Tensor = torch.linalg.cholesky(square)
+    return factor

@@ -11,7 +11,7 @@ import torch
 from taamctl.bank.open_bank import HopRows
 from taamctl.bank.router import Router
 from taamctl.bank.signs import Signs
-from taamctl.bank.surplus import Surplus, sampled, surplus
+from taamctl.bank.surplus import Surplus, room, sampled, surplus
 from taamctl.core.types import Array
 from taamctl.learning.kernels.ridge import Lift
 
@@ -36,6 +36,13 @@ class Unlike:
         if chosen is not None:
             rows = {j: x[chosen] for j, x in rows.items()}
         return self._lift.profile({j: torch.from_numpy(x) for j, x in rows.items()}, self._weights)
+
+    def room(self, copies: int) -> int:
+        """Return the bytes that `surplus` needs, of so many copies of a graph."""
+        honest = self._router.honest
+        if honest is None or honest.means is None:
+            return 0
+        return room(len(honest.means), copies)
 
     def surplus(
         self, hops: HopRows, copy: Array, blocks: Iterable[tuple[int, int]]

@@ -115,10 +115,10 @@ def test_a_graph_whose_features_do_not_fit_is_answered_within_the_limit(
 
     _, free, other = measured("0")
     # the system's own huge pages may add to a peak, so the least of a few counts
-    tries = [measured("180") for _ in range(3)]
+    tries = [measured("200") for _ in range(3)]
     nodes, peak, digest = min(tries, key=lambda one: int(one[1]))
     assert (nodes, digest) == (str(n), other)
-    assert int(peak) < 180 < 240 < int(free)
+    assert int(peak) < 200 < 240 < int(free)
 
 
 def test_units_and_routers(bank, graph) -> None:

@@ -11,7 +11,16 @@ import torch
 from taamctl.bank.honest import Honest
 from taamctl.bank.reliability import area
 from taamctl.bank.signs import SIGNS, Signs, signs_of
-from taamctl.bank.surplus import FEW, PENALTY, SAMPLE, Surplus, beside, sampled, surplus
+from taamctl.bank.surplus import (
+    FEW,
+    PENALTY,
+    SAMPLE,
+    Surplus,
+    _fitted,
+    beside,
+    sampled,
+    surplus,
+)
 from taamctl.core.types import Array
 
 WIDTH = 12
@@ -116,3 +125,18 @@ def test_a_bank_of_before_asks_no_graph_and_judges_by_four_signs() -> None:
 def test_without_a_graph_the_last_sign_is_nothing() -> None:
     x, _, _ = clouds((3, 2), 1)
     assert beside(np.ones((5, 4)), None, x, 0).tolist() == [[1, 1, 1, 1, 0]] * 5
+
+
+@pytest.mark.parametrize("width", [5, 40, 400])
+def test_both_forms_of_the_fit_are_one(width: int) -> None:
+    generator = torch.Generator().manual_seed(width)
+    rows = torch.rand(40, width, generator=generator)
+    share = np.full(40, 1 / 40)
+    known = torch.rand(width, generator=generator, dtype=torch.float64)
+    slope, own = _fitted(rows, share, known)
+    z = rows.double() / 40**0.5
+    penalty = PENALTY * float((z**2).sum())
+    whole = z.T @ z + penalty * torch.eye(width, dtype=torch.float64)
+    assert torch.allclose(slope.double(), torch.linalg.solve(whole, known), rtol=1e-4, atol=1e-4)
+    left = 1 - (z @ torch.linalg.solve(whole, z.T)).diagonal().numpy()
+    assert np.allclose(own, np.maximum(left, 1e-3), atol=1e-9)
