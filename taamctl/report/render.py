@@ -62,7 +62,7 @@ def table(rows: Sequence[SeedsRow], decimals: int) -> tuple[tuple[str, ...], lis
     lines = [cells(row, decimals) for row in rows]
     if not same_scope.is_another(rows):
         return COLUMNS, lines
-    own = [f"{percent(*_own(row), decimals)} {row.own_scope}" for row in rows]
+    own = [f"{percent(*_own(row), decimals)}{caveats.mark(row)} {row.own_scope}" for row in rows]
     return (*COLUMNS, OWN_SCOPE), [(*line, aa) for line, aa in zip(lines, own, strict=True)]
 
 

@@ -206,7 +206,8 @@ def test_the_mixed_aa_takes_the_place_of_one_without_a_meaning(
     )
     assert f"{100 * mixed['aa']:.1f}†" in report.out
     assert "0.0*" in report.out, "AF has no mixed one"
-    assert "; 100.0 with a graph per task." in report.out
+    assert "; 50.0 with a graph per task." in report.out, "among all classes seen"
+    assert "100.0* task_only" in report.out
 
 
 def test_a_leftover_class_alone_is_marked_too(tmp_path: Path, support: ModuleType) -> None:
