@@ -28,7 +28,8 @@ class Honest:
         temperature: the outputs times this are a posterior whose log loss is least.
         ridge: penalty of the regression.
         missing: [101] quantiles of 1 - p(right class), with `nodes` validation nodes.
-        pull, rarity, means: see `Signs`; means is None in a bank of before that sign.
+        pull, rarity, means: see `Signs`; means is None in a bank that was made before there
+            was the surplus.
         centre, scale, weight: [5] of its signs and the surplus; [4] without means.
         usual: [101] quantiles of how unlike validation nodes look.
         stand_ins: [101] the same after each was exchanged for another of its class.

@@ -15,7 +15,7 @@ from taamctl.doctor.graph_stats import Alike, FeatureFacts
 from taamctl.doctor.task_ids import Routed
 from taamctl.evaluation import node_sampling, routing
 from taamctl.evaluation.node_sampling import ThinClass
-from taamctl.evaluation.told_evidence import ToldEvidence
+from taamctl.evaluation.routing import Evidence
 from taamctl.params.split_params import SplitParams
 from taamctl.planning import costs, ridge_costs
 from taamctl.planning.costs import Rates, Workload
@@ -251,7 +251,7 @@ def routing_findings(routed: Routed) -> list[Finding]:
     another profile and metric do better: suggested as it is, for halves of the validation nodes
     speak for it, and tried so that its gain is known. Routers that learn from sums are not tried.
     """
-    found = ToldEvidence(**routed)
+    found = Evidence(**routed)
     doubts = routing.doubts(found)
     changes = routing.instead(found)
     if changes:

@@ -48,8 +48,10 @@ class Evidence:
 
     @property
     def weakest(self) -> tuple[int, float] | None:
-        """The task with the smallest share of halves, and the share; None where none is known."""
-        known = [(share, task) for task, share in enumerate(self.halves) if share is not None]
+        """The task, from 1, with the smallest share of halves, and the share; None where none is
+        known.
+        """
+        known = [(share, task) for task, share in enumerate(self.halves, 1) if share is not None]
         if not known:
             return None
         share, task = min(known)

@@ -6,7 +6,7 @@ import json
 
 from taamctl.evaluation import matrix, routing, summary
 from taamctl.evaluation.record import numbers
-from taamctl.evaluation.told_evidence import ToldEvidence
+from taamctl.evaluation.routing import Evidence
 from taamctl.params.run_params import RunParams
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
@@ -37,7 +37,7 @@ def doubts(context: Context, which: Run) -> list[str]:
         grid = made.read("val/grid")
         asked = made.params
     sure = summary.sureness(arrays, "val")
-    found = ToldEvidence(
+    found = Evidence(
         by="/".join(facts["routed"]),
         accuracy=numbers(matrix.task_id_accuracy(decision))[-1],
         nearness=routing.nearness(similarity[-1], facts["routed"][-1]),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from taamctl.learning.kernels import squeezed
+from taamctl.learning.kernels.ridge_search import GRID
 from taamctl.planning.costs import PER_ARTEFACT, TORCH, Cost, Counts, Rates, Workload
 
 RIDGE_SOLVES = 2.0  # float64 products of P x P matrices that solving one stage amounts to
-RIDGE_TRIED = 13.0  # ridges that a squeezed regression is solved for
-SQUEEZES = 6.0  # products of a task's covariance with its directions
+SQUEEZES = squeezed.STEPS + 1  # products of a task's covariance with its directions
 SQUEEZE_SPARSE = 0.25  # time of such a product over sparse rows, over that of full ones, at most
 
 
@@ -35,7 +36,7 @@ def train_squeezed(c: Counts, r: Rates, width: int, views: int, rank: int) -> Co
         held = 4.0 * width**2 + c.largest * (views * c.features + 2 * width)
         sums = 2.0 * width**2 * (c.train * views + c.tasks * SQUEEZES * rank)
     columns = rank * c.tasks + c.classes
-    solves = c.tasks * RIDGE_TRIED * 4.0 * width * columns**2 / 3
+    solves = c.tasks * len(GRID) * 4.0 * width * columns**2 / 3
     memory = TORCH + 8.0 * (held + 4 * width * columns)
     disk = _weights_and_lift(c, width) + 2.0 * width * columns
     return Cost("train", memory, disk, PER_ARTEFACT + (sums + solves) / (r.dense / 2))

@@ -19,7 +19,7 @@ from taamctl.core.json_kinds import EVALUATION, REPORT
 from taamctl.evaluation import routing
 from taamctl.evaluation.node_sampling import ThinClass
 from taamctl.evaluation.record import Cost, Evaluation, Number, numbers, read
-from taamctl.evaluation.told_evidence import ToldEvidence
+from taamctl.evaluation.routing import Evidence
 from taamctl.params.recorded_params import settings_in_full
 from taamctl.report import setting_names
 from taamctl.report.over_runs import mean_std
@@ -241,15 +241,15 @@ def without_seed(settings: dict[str, Any]) -> dict[str, Any]:
     return {**settings, "train": train}
 
 
-def _evidence(made: Evaluation, routed: str) -> ToldEvidence:
+def _evidence(made: Evaluation, routed: str) -> Evidence:
     """Return what there is to say of task IDs: always from validation, whatever part a row is of;
     nothing of a method that infers none.
     """
     if made.task_id_kind != "inferred":
-        return ToldEvidence(routed)
+        return Evidence(routed)
     found = made.parts["val"].task_id
     asked = made.settings.get("infer") or {}
-    return ToldEvidence(
+    return Evidence(
         by=routed,
         accuracy=found.accuracy,
         nearness=found.nearness,

@@ -59,7 +59,7 @@ def few(
         return None
     parts, room = [], FULL * len(y) * len(views) * width
     for view in views:
-        parts.append(sp.csr_matrix(lift.profile(hops, view).cpu().numpy().astype(np.float64)))
+        parts.append(sp.csr_matrix(lift.profile(hops, view).cpu().numpy()).astype(np.float64))
         room -= parts[-1].nnz
         if room < 0:
             return None

@@ -135,11 +135,12 @@ def of_nodes(
     Args:
         hops, y: as for `ridge.collect`.
     """
-    few = None if rank is None else sparse_rows.few(hops, y, classes, lift, params)
-    if rank is None or few is None:
-        return of_task(ridge.collect(hops, y, classes, lift, params), rank)
-    factors = leading_of(few.within, len(few.cross), rank)
-    return _squeezed(factors, few.diagonal(), few.cross.float(), few.nodes)
+    if rank is not None:
+        few = sparse_rows.few(hops, y, classes, lift, params)
+        if few is not None:
+            factors = leading_of(few.within, len(few.cross), rank)
+            return _squeezed(factors, few.diagonal(), few.cross.float(), few.nodes)
+    return of_task(ridge.collect(hops, y, classes, lift, params), rank)
 
 
 def _squeezed(

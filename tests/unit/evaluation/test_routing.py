@@ -9,7 +9,6 @@ import pytest
 
 from taamctl.evaluation import routing, summary
 from taamctl.evaluation.routing import Evidence
-from taamctl.evaluation.told_evidence import ToldEvidence
 
 GRID = {"amp/cosine": 1.0, "amp/euclid": 1.0, "ls/cosine": 0.5, "ls/euclid": None}
 
@@ -85,7 +84,7 @@ def test_halves_decide_where_they_are_known_and_name_what_is_safe() -> None:
     unsafe = Evidence("amp/cosine", 1.0, 0.9, GRID, (1.0, 0.7, None), SURE)
     (line,) = routing.doubts(unsafe)
     assert (
-        "70 % of the halves of task 1's validation nodes are routed right (safe from 85 %)" in line
+        "70 % of the halves of task 2's validation nodes are routed right (safe from 85 %)" in line
     )
     assert line.endswith(
         "safe there: amp/centred (100 % of the halves), amp/euclid (97 % of the halves), "
@@ -103,7 +102,7 @@ def test_a_routing_that_validation_chose_has_to_be_surer() -> None:
     unsafe = replace(fixed, halves=(0.8, 1.0), surest={"amp/euclid": 0.8, "ls/cosine": 1.0})
     assert routing.instead(unsafe) == ("infer.router=auto",), "LS is right by luck too often"
     (line,) = routing.doubts(replace(fixed, chosen=True))
-    assert "87 % of the halves of task 0's" in line and "(safe from 90 %)" in line
+    assert "87 % of the halves of task 1's" in line and "(safe from 90 %)" in line
     assert line.endswith("no other is safe there")
     assert routing.instead(replace(fixed, chosen=True)) == ()
 
@@ -114,12 +113,3 @@ def test_a_router_that_learns_from_sums_is_named_by_its_own_setting() -> None:
     assert np.isnan(routing.nearness(np.array([[-0.1, -2.0], [-3.0, -0.2]]), "ridge"))
     centred = np.array([[0.6, 0.2], [0.1, 0.5]])
     assert routing.nearness(centred, "centred") == pytest.approx((0.8 - 0.4) / 0.8 - 1 / 18)
-
-
-def test_people_are_told_of_tasks_from_1() -> None:
-    unsafe = Evidence("amp/cosine", 1.0, 0.9, GRID, (1.0, 0.7, None), SURE)
-    (line,) = routing.doubts(unsafe)
-    (told,) = routing.doubts(ToldEvidence(**vars(unsafe)))
-    assert "of task 1's" in line
-    assert told == line.replace("of task 1's", "of task 2's")
-    assert routing.doubts(ToldEvidence("amp/cosine", 1.0, 0.9, GRID)) == []
