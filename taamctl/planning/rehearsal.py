@@ -243,10 +243,8 @@ class Rehearsal:
         if not len(kept.gram) and own.ridge is None:
             middle = reduce(squeezed.Kept.joined, [kept] * ((counts.tasks + 1) // 2))
             return spent(lambda: middle.solve(own)) * counts.tasks
-        solving, total = Solving.measured(len(kept.cross), counts.classes), Spent()
-        for t in range(counts.tasks):
-            total += solving.ridge(counts.train * (t + 1) / counts.tasks, own.ridge)
-        return total
+        solving = Solving.measured(len(kept.cross), counts.classes)
+        return solving.ridge(own.ridge) * counts.tasks
 
 
 def _slope(once: Once, least: Mapping[str, int], name: str, most: int, base: Spent) -> Spent:

@@ -8,7 +8,7 @@ from taamctl.learning.kernels import squeezed
 from taamctl.learning.kernels.ridge_search import GRID
 from taamctl.planning.costs import PER_ARTEFACT, TORCH, Cost, Counts, Rates, Workload
 
-RIDGE_SOLVES = 2.0  # float64 products of P x P matrices that solving one stage amounts to
+RIDGE_SOLVES = 1.2  # float64 products of P x P matrices that solving one stage amounts to
 SQUEEZES = squeezed.STEPS + 1  # products of a task's covariance with its directions
 SQUEEZE_SPARSE = 0.25  # time of such a product over sparse rows, over that of full ones, at most
 

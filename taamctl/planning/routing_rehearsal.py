@@ -124,10 +124,7 @@ class RoutingRehearsal:
         made.sums(data)
         summed = spent(lambda: made.sums(data)) * (stage.cut * (max(wanted) + 1))
         solving = Solving.measured(width, counts.classes)
-        solved = Spent()
-        for at in wanted:
-            nodes = counts.train * (at + 1) / counts.tasks
-            solved += solving.ridge(nodes, settings.ridge.ridge) + solving.discriminant
+        solved = (solving.ridge(settings.ridge.ridge) + solving.discriminant) * len(wanted)
         return summed + solved + self._scored(made, stage, width, wanted)
 
     def _scored(

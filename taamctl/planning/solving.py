@@ -1,6 +1,4 @@
-"""What regressions of one width take to solve: from a factor of each precision, which is measured,
-and how many of them the search for the ridge asks for.
-"""
+"""What regressions of one width take to solve, measured on a narrower one."""
 
 from __future__ import annotations
 
@@ -9,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from taamctl.core.late_torch import torch
-from taamctl.learning.kernels.ridge_search import FEW, GRID, NARROW, Regression
+from taamctl.learning.kernels import regression
+from taamctl.learning.kernels.regression import Regression
 from taamctl.planning.spent import Spent, spent
 
 WIDEST = 1024  # of the systems that are measured
 GROWS = 2.8  # time is in proportion to the width to this power: wide products are a little faster
-ROUGH_SCORES = 5.0  # ridges that a search in float32 looks at: 5 to 7 on the graphs tried
-SOLUTIONS = 0.7  # scores in float64 that X, and checking what float32 does not decide, amount to
+# The same of choosing a ridge: half of the reduction waits for memory, which a wide matrix lies in.
+CHOICE_GROWS = 3.3
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,13 @@ class Solving:
     """Regressions of one width.
 
     Attributes:
-        width: P. exact, rough: the score of one ridge, in float64 and float32.
+        width: P. chosen, fixed: one whose ridge is chosen, and one whose ridge is given.
         discriminant: the linear system of the Gaussian router.
     """
 
     width: int
-    exact: Spent
-    rough: Spent
+    chosen: Spent
+    fixed: Spent
     discriminant: Spent
 
     @staticmethod
@@ -44,29 +43,19 @@ class Solving:
         drawn = torch.rand(small, small, dtype=torch.float64, generator=generator)
         gram = drawn @ drawn.T / small + torch.eye(small, dtype=torch.float64)
         targets = drawn[:, : max(1, min(classes, small))].contiguous()
-        exact = Regression(gram, targets, small)
-        rough = exact.rough()
+        system = Regression(gram, targets, small)
 
-        def price(work: Callable[[], object]) -> Spent:
+        def price(work: Callable[[], object], grows: float = GROWS) -> Spent:
             work()
-            return spent(work) * math.pow(width / small, GROWS)
+            return spent(work) * math.pow(width / small, grows)
 
         return Solving(
             width,
-            price(lambda: exact.score(1.0)),
-            price(lambda: rough.score(1.0)),
+            price(lambda: regression.solved(system, None), CHOICE_GROWS),
+            price(lambda: regression.solved(system, 1.0)),
             price(lambda: torch.linalg.solve(gram, targets)),
         )
 
-    def ridge(self, nodes: float, fixed: float | None) -> Spent:
-        """Return what one regression takes.
-
-        Args:
-            nodes: rows that its sums are over. fixed: the ridge where it is not searched for.
-        """
-        last = self.exact * SOLUTIONS
-        if fixed is not None:
-            return last
-        if self.width <= NARROW or nodes < FEW * self.width:
-            return self.exact * len(GRID) + last
-        return self.rough * ROUGH_SCORES + last
+    def ridge(self, given: float | None) -> Spent:
+        """Return what one regression takes, whose ridge is `given` or chosen."""
+        return self.chosen if given is None else self.fixed

@@ -1,5 +1,6 @@
-"""Closed forms: a ridge chosen and solved at the widths of Photo and Citeseer, by the search over
-Cholesky factors, by an eigendecomposition, and in the width of the directions that are kept.
+"""Closed forms: a ridge chosen and solved at the widths of Photo and Citeseer, by one
+reduction to a tridiagonal matrix, by an eigendecomposition, and in the width of the directions that
+are kept.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from timing import best
 
 from taamctl.learning.kernels import ridge_search
 from taamctl.learning.kernels.low_rank import LowRank
-from taamctl.learning.kernels.ridge_search import Regression, solved
+from taamctl.learning.kernels.regression import Regression, solved
 
 CLASSES = 6
 SHAPES = {"Photo": (1400, 3224), "Citeseer": (3703, 1993)}  # width, training nodes
@@ -61,7 +62,7 @@ def closed_form(rounds: int = 2) -> dict[str, dict[str, float]]:
         few = squeezed(r, COLUMNS[name])
         found[name] = best(
             {
-                "factors": lambda r=r: solved(r, None),
+                "one reduction": lambda r=r: solved(r, None),
                 "eigenvalues": lambda r=r: by_eigenvalues(r),
                 "directions": lambda few=few: by_directions(few),
             },

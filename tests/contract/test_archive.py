@@ -163,7 +163,8 @@ def test_banks_verify_and_answer_as_they_did(entry: Entry) -> None:
     assert all(f.good for f in found), [f for f in found if not f.good]
     tasks = [f.said for f in found if f.what.startswith("task")]
     assert sum("equal in every bit" in said for said in tasks) == 2
-    # The router of these banks was solved by an eigendecomposition, today's by a Cholesky factor.
+    # The router of these banks was solved by an eigendecomposition, today's by a
+    # tridiagonal matrix.
     (router,) = (f.said for f in found if f.what == "router")
     assert "equal to rounding" in router
     assert entry.answered() == entry.answers_of_then()

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from taamctl.core.late_torch import torch
-from taamctl.learning.kernels.ridge_search import GRID, best
+from taamctl.learning.kernels.ridge_search import chosen
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,22 @@ class LowRank:
         """Return X, [P, C]."""
         return self._solution(_Inverse.of(self, ridge))
 
-    def score(self, ridge: float) -> float:
-        """Return GCV(r) = RSS(r) / (1 - df(r) / N)^2; inf where no freedom is left."""
+    def score(self, ridge: float, lowest: float = math.inf) -> float:
+        """Return GCV(r) = RSS(r) / (1 - df(r) / N)^2; inf where no freedom is left, and RSS(r), a
+        lower bound, where that is above `lowest`.
+        """
         inverse = _Inverse.of(self, ridge)
         x = self._solution(inverse)
         explained, length = float((x * self.targets).sum()), float(x.square().sum())
         residual = self.targets.shape[1] - (explained + ridge * length)
+        if residual > lowest:
+            return residual
         freedom = 1 - (len(self.diagonal) - ridge * inverse.trace()) / self.nodes
         return max(residual, 0.0) / freedom**2 if freedom > 0 else math.inf
 
     def chosen_ridge(self) -> float:
         """Return the ridge of `GRID` with the lowest score."""
-        return float(GRID[best({i: self.score(float(r)) for i, r in enumerate(GRID)})])
+        return chosen(self.score)
 
     def _solution(self, inverse: _Inverse) -> torch.Tensor:
         inner = torch.cholesky_solve(inverse.scaled.T @ self.targets, inverse.factor)

@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from taamctl.core.late_torch import torch
+from taamctl.core.late_torch import functional, torch
 from taamctl.core.seeding import torch_generator
-from taamctl.learning.kernels.ridge_search import Regression, solved
+from taamctl.learning.kernels.regression import Regression, solved
 from taamctl.params.train_params import RidgeParams
 
 Hops: TypeAlias = "Mapping[int, torch.Tensor]"
 ROWS = 8192  # profiles that are in memory at once
+COLUMNS = 256  # of a Gram matrix that are multiplied at once, from the diagonal down
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,18 @@ class Lift:
         """Return profiles, [N, P] float32: the sum of w_j S^j X / |S^j X| over the given hops,
         scaled to length 1, lifted.
         """
-        z = _unit(torch.stack([w * _unit(hops[j]) for j, w in sorted(weights.items())]).sum(0))
-        if not self.matrix.shape[1]:
+        z = _mixed(hops, weights)
+        matrix = self.matrix.to(z.device)
+        if not matrix.shape[1]:
             return z
-        turned = z @ self.matrix.to(z.device)
         if self.projects:
-            return _unit(turned)
-        return torch.cat([z, self.weight * _unit(torch.relu(turned))], 1)
+            return _unit(z @ matrix)
+        # One array for both parts: each is written where it belongs.
+        whole = z.new_empty(len(z), z.shape[1] + matrix.shape[1])
+        whole[:, : z.shape[1]] = z
+        drawn = torch.mm(z, matrix, out=whole[:, z.shape[1] :]).relu_()
+        drawn *= self.weight / _length(drawn)
+        return whole
 
 
 @dataclass(frozen=True)
@@ -102,23 +108,29 @@ def collect(hops: Hops, y: torch.Tensor, classes: int, lift: Lift, params: Ridge
         block = {j: x[low : low + rows] for j, x in hops.items()}
         phi = torch.cat([lift.profile(block, view) for view in wanted])
         weighted = phi * weights[low : low + rows].repeat(len(wanted))[:, None]
-        _add_product(gram, weighted, phi)
-        at = y[low : low + rows].repeat(len(wanted)).cpu()
-        cross.index_add_(0, at, weighted.double().cpu())
-    gram = (gram + gram.T) / 2  # a float32 product is symmetric to rounding only
+        _add_lower(gram, weighted, phi)
+        of_class = functional.one_hot(y[low : low + rows], classes).repeat(len(wanted), 1)
+        cross += (of_class.float().T @ weighted).cpu()
+    gram = gram.tril() + gram.tril(-1).T
     return Sums(gram / len(wanted), cross.T / len(wanted), len(y))
 
 
-def _add_product(gram: torch.Tensor, weighted: torch.Tensor, phi: torch.Tensor) -> None:
-    """Add weighted^T phi to the Gram matrix, of the features that occur in these rows."""
-    used = (phi != 0).any(0)
-    if bool(used.all()):
-        gram += (weighted.T @ phi).cpu()
-        return
-    at = used.nonzero()[:, 0]
-    product = (weighted[:, at].T @ phi[:, at]).double().cpu()
+def _add_lower(gram: torch.Tensor, weighted: torch.Tensor, phi: torch.Tensor) -> None:
+    """Add the lower triangle of weighted^T phi to that of the Gram matrix, of the features that
+    occur in these rows. What is above the diagonal is left undefined.
+    """
+    at = (phi != 0).any(0).nonzero()[:, 0]
+    if len(at) < phi.shape[1]:
+        weighted, phi = weighted[:, at], phi[:, at]
     at = at.cpu()
-    gram.index_put_((at[:, None], at), product, accumulate=True)
+    for low in range(0, len(at), COLUMNS):
+        own = phi[:, low : low + COLUMNS]
+        product = (weighted[:, low:].T @ own).cpu()
+        if len(at) == len(gram):
+            gram[low:, low : low + COLUMNS] += product
+        else:
+            places = (at[low:, None], at[low : low + COLUMNS])
+            gram.index_put_(places, product.double(), accumulate=True)
 
 
 def solve(sums: Sums, params: RidgeParams, factor: float = 1.0) -> tuple[torch.Tensor, float]:
@@ -160,6 +172,19 @@ def unpack(packed: torch.Tensor, width: int) -> torch.Tensor:
     return upper + upper.triu(1).T
 
 
+def _mixed(hops: Hops, weights: Mapping[int, float]) -> torch.Tensor:
+    """Return the weighted sum of hops, each of length 1, scaled to length 1, [N, F]."""
+    if len(weights) == 1:
+        return _unit(hops[next(iter(weights))])
+    return _unit(torch.stack([w * _unit(hops[j]) for j, w in sorted(weights.items())]).sum(0))
+
+
 def _unit(x: torch.Tensor) -> torch.Tensor:
     """Return rows scaled to length 1; a zero row stays zero."""
-    return torch.nn.functional.normalize(x, dim=1)
+    return x / _length(x)
+
+
+def _length(x: torch.Tensor) -> torch.Tensor:
+    """Return the length of rows, [N, 1], that of a zero row above zero."""
+    length: torch.Tensor = torch.linalg.vector_norm(x, dim=1, keepdim=True)
+    return length.clamp(min=1e-12)

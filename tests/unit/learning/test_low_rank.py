@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from taamctl.learning.kernels import low_rank, ridge, sparse_rows, squeezed
-from taamctl.learning.kernels.ridge_search import GRID, Regression
+from taamctl.learning.kernels.regression import Reduced, Regression
+from taamctl.learning.kernels.ridge_search import GRID
 from taamctl.params.train_params import RidgeParams
 
 PARAMS = RidgeParams(
@@ -56,7 +57,7 @@ def test_score_and_solution_are_those_of_the_whole_matrix(ridge_of: float, colum
     system = low_rank.LowRank(factors, diagonal, targets, 5 * F)
     whole = Regression(factors @ factors.T + torch.diag(diagonal), targets, 5 * F)
     assert torch.allclose(system.solution(ridge_of), whole.solution(ridge_of), rtol=1e-9)
-    assert system.score(ridge_of) == pytest.approx(whole.score(ridge_of), rel=1e-9)
+    assert system.score(ridge_of) == pytest.approx(Reduced.of(whole).score(ridge_of), rel=1e-9)
 
 
 def test_no_freedom_left_is_no_score() -> None:
