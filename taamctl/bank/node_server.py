@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix, spmatrix
 
 GIVEN = "the neighbourhood"  # its name in messages
+FULL = 1 / 8  # of the weights of a power that are not zero: above, a full matrix is faster
+AT_ONCE = 64  # nodes whose weights are a full matrix
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ class NodeServer:
 
     def _hop_rows(self, rows: Array | csr_matrix, reach: _Reach) -> _Held:
         """Return S^j X of the nodes that are looked at, float32."""
-        x = rows[reach.within]
+        x = rows if len(reach.within) == rows.shape[0] else rows[reach.within]
         if self._order is not None:
             x = x[:, self._order]
         held = _Normalised.of(x, self._norm)
@@ -166,8 +168,14 @@ class _Normalised:
 
     def times(self, weights: csr_matrix) -> Array:
         """Return weights @ x, dense float32; the weights of hop 0 pick rows."""
-        product = weights @ self.x
-        return np.asarray(_dense(product), np.float32)
+        if isinstance(self.x, np.ndarray) or weights.nnz < FULL * np.prod(weights.shape):
+            return np.asarray(_dense(weights @ self.x), np.float32)
+        # Weights that reach most rows are multiplied as a full matrix, some nodes at a time.
+        out = np.empty((weights.shape[0], self.x.shape[1]), np.float32)
+        for low in range(0, len(out), AT_ONCE):
+            full = weights[low : low + AT_ONCE].toarray(order="F")
+            out[low : low + AT_ONCE] = (self.x.T @ full.T).T
+        return out
 
 
 @dataclass(frozen=True)
@@ -209,7 +217,9 @@ def _weights(operator: Operator, node: int, hops: int, *, around: bool) -> _Reac
     for _ in range(hops):
         powers.append((powers[-1] @ s).tocsr())
     # a node has a loop in S: what a power reaches, the next one reaches too
-    within = np.unique(powers[-1].indices)
+    reached = np.zeros(s.shape[0], bool)
+    reached[powers[-1].indices] = True
+    within = np.flatnonzero(reached)
     return _Reach(nodes, own, within, [p[:, within] for p in powers])
 
 
@@ -263,6 +273,10 @@ def _array(name: str, given: ArrayLike, kind: type[np.generic] | None = None) ->
         ) from None
 
 
+def _csr(x: spmatrix) -> csr_matrix:
+    return x.tocsr().astype(np.float32, copy=False)
+
+
 def _dense(x: Array | csr_matrix) -> Array:
     return x if isinstance(x, np.ndarray) else x.toarray()
 
@@ -270,7 +284,7 @@ def _dense(x: Array | csr_matrix) -> Array:
 def _checked(x: ArrayLike | spmatrix, width: int | None) -> Array | csr_matrix:
     """Return the rows as float32, an array or a SciPy matrix."""
     with np.errstate(over="ignore"):  # what float32 does not hold is infinite, and refused below
-        rows = x.tocsr().astype(np.float32) if hasattr(x, "tocsr") else _array("x", x, np.float32)
+        rows = _csr(x) if hasattr(x, "tocsr") else _array("x", x, np.float32)
     if rows.ndim != 2 or rows.shape[1] != width:
         raise TaamctlError(
             f"x is an array of shape {rows.shape}, expected (n, {width}): a row per node",
