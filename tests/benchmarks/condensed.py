@@ -75,18 +75,19 @@ def _products(name: str, real: list[torch.Tensor], times: int) -> Callable[[], N
     width = own.get("width", HIDDEN)
     whole, rows = torch.cat(real), torch.cat(_start(name))
     w = torch.rand(width, FEATURES)
-    of_whole, of_rows = torch.rand(len(whole), width), torch.rand(len(rows), width)
+    of_rows = torch.rand(len(rows), width)
+    across, among = torch.rand(len(rows), len(whole)), torch.rand(len(rows), len(rows))
 
     def one() -> None:
         whole @ w.T
         for _ in range(own.get("updates", 1)):
             rows @ w.T
             of_rows @ w
-        if name == "delome":  # both gradients by W1, and what moves the rows
-            of_whole.T @ whole
-            of_rows.T @ rows
-            rows @ w.T
-            of_rows @ w
+        if name == "delome":  # of rows with all others and with each other, there and back
+            rows @ whole.T
+            across @ whole
+            rows @ rows.T
+            among @ rows
 
     def all_of_them() -> None:
         for _ in range(times):

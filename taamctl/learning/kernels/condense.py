@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,15 +13,26 @@ from taamctl.core.late_torch import functional, torch
 from taamctl.core.progress import Progress
 from taamctl.learning.kernels.adam import Adam
 from taamctl.models.initialise import linear
+from taamctl.models.net_input import NetInput, times_weight
 
 Net: TypeAlias = "tuple[torch.Tensor, torch.Tensor]"
 
 
-def net_gradients(
-    net: Net, x: torch.Tensor, column: int, kind: str
-) -> tuple[torch.Tensor, torch.Tensor]:
+class Gradients(NamedTuple):
+    """Gradients of a class's mean loss over rows x [m, F]: of W1 as the product left^T x, and of
+    W2 itself.
+
+    Attributes:
+        left: [m, H]. second: [C, H].
+    """
+
+    left: torch.Tensor
+    second: torch.Tensor
+
+
+def net_gradients(net: Net, x: torch.Tensor | NetInput, column: int, kind: str) -> Gradients:
     """Return the gradients of a class's mean loss for W1 and W2 of f = W2 ReLU(W1 x), written as
-    products of x.
+    products.
 
     delta = softmax(f) - onehot (`ce`) or -onehot (`raw_nll`: the negative log-likelihood function
     applied to raw logits). Being plain products, they are differentiated once, not twice, to move
@@ -31,16 +42,29 @@ def net_gradients(
         net: W1 [H, F], W2 [C, H]. x: [m, F]. column: the class.
     """
     w1, w2 = net
-    z = x @ w1.T
+    z = times_weight(x, w1)
     a = functional.relu(z)
+    active = (z > 0).to(z.dtype)
     if kind == "ce":
-        target = torch.full((len(x),), column, device=x.device)
+        target = torch.full((len(x),), column, device=z.device)
         delta = torch.softmax(a @ w2.T, dim=1) - functional.one_hot(target, len(w2))
-        return ((delta @ w2) * (z > 0)).T @ x / len(x), delta.T @ a / len(x)
-    inner = (z > 0).to(x.dtype) * -w2[column]
+        return Gradients((delta @ w2) * active / len(x), delta.T @ a / len(x))
     second = torch.zeros_like(w2)
     second[column] = -a.mean(0)
-    return inner.T @ x / len(x), second
+    return Gradients(active * (w2[column] / -len(x)), second)
+
+
+def gap(
+    synthetic: torch.Tensor, made: Gradients, real: torch.Tensor | NetInput, wanted: Gradients
+) -> torch.Tensor:
+    """Return |g_s - g_r|^2 of both weights, less what no synthetic row changes.
+
+    A gradient by W1 is P^T x, so that <P^T x, Q^T y> = sum of (P Q^T) * (x y^T): no array of H x F
+    is formed, and of rows that are mostly zero only the stored entries are touched.
+    """
+    own = ((made.left @ made.left.T) * (synthetic @ synthetic.T)).sum()
+    shared = ((wanted.left @ made.left.T) * times_weight(real, synthetic)).sum()
+    return own - 2 * shared + ((made.second - wanted.second) ** 2).sum()
 
 
 def match_gradients(
@@ -69,6 +93,7 @@ def match_gradients(
     Source: DeLoMe (2024), after gradient matching by Zhao et al. (2021).
     """
     rows = [s.requires_grad_() for s in synthetic]
+    inputs = [NetInput.of(x) for x in real]
     optimiser = Adam(rows, lr=lr)
     largest = max(len(s) for s in rows)
     device = rows[0].device
@@ -76,12 +101,11 @@ def match_gradients(
         w1 = linear(hidden, rows[0].shape[1], generator).to(device)
         w2 = linear(num_classes, hidden, generator).to(device)
         total = torch.zeros((), device=device)
-        for x, s, column in zip(real, rows, columns, strict=True):
+        for x, s, column in zip(inputs, rows, columns, strict=True):
             with torch.no_grad():
                 wanted = net_gradients((w1, w2), x, column, kind)
             made = net_gradients((w1, w2), s, column, kind)
-            gap = sum(((a - b) ** 2).sum() for a, b in zip(made, wanted, strict=True))
-            total = total + len(s) / largest * gap
+            total = total + len(s) / largest * gap(s, made, x, wanted)
         _step(optimiser, total)
         progress.advance()
     for s in rows:
@@ -126,10 +150,10 @@ def match_means(
             optimiser = Adam(rows, lr=lr)
         for _ in range(updates):
             made = torch.split(_encode(w, torch.cat(rows)), [len(s) for s in rows])
-            gap = torch.zeros((), device=whole.device)
+            total = torch.zeros((), device=whole.device)
             for codes, mean in zip(made, wanted, strict=True):
-                gap = gap + ((codes.mean(0) - mean) ** 2).sum()
-            _step(optimiser, gap)
+                total = total + ((codes.mean(0) - mean) ** 2).sum()
+            _step(optimiser, total)
         progress.advance()
     for s in rows:
         s.requires_grad_(False)

@@ -20,6 +20,7 @@ from taamctl.learning.families.penalty import Accumulator
 from taamctl.learning.kernels import condense, grace
 from taamctl.learning.kernels.loop import ALL
 from taamctl.models.backbones import FrozenBackbone
+from taamctl.models.net_input import NetInput
 from taamctl.params.binding import bind
 from taamctl.params.params_file import PACKAGED, read
 from taamctl.params.train_params import TrainParams
@@ -242,8 +243,32 @@ def test_condensing_gradients_equal_autograd(kind: str) -> None:
         else functional.nll_loss(logits, target)
     )
     wanted = torch.autograd.grad(value, [w1, w2])
-    made = condense.net_gradients((w1.detach(), w2.detach()), x, 3, kind)
-    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(made, wanted, strict=True))
+    for given in (x, NetInput.of(x)):
+        made = condense.net_gradients((w1.detach(), w2.detach()), given, 3, kind)
+        assert torch.allclose(made.left.T @ x, wanted[0], atol=1e-6)
+        assert torch.allclose(made.second, wanted[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["ce", "raw_nll"])
+@pytest.mark.parametrize("zeros", [0.0, 0.9])
+def test_a_gap_moves_rows_as_the_difference_of_the_gradients_does(kind: str, zeros: float) -> None:
+    g = torch.Generator().manual_seed(0)
+    net = torch.randn((7, F), generator=g), torch.randn((5, 7), generator=g)
+    real = torch.randn((30, F), generator=g) * (torch.rand((30, F), generator=g) >= zeros)
+    inputs = NetInput.of(real)
+    assert (inputs.entries is not None) == (zeros > 0.5)
+    made = torch.randn((6, F), generator=g).requires_grad_()
+    wanted = condense.net_gradients(net, real, 3, kind)
+    moved = []
+    for plain in (True, False):
+        found = condense.net_gradients(net, made, 3, kind)
+        if plain:
+            first = found.left.T @ made - wanted.left.T @ real
+            value = (first**2).sum() + ((found.second - wanted.second) ** 2).sum()
+        else:
+            value = condense.gap(made, found, inputs, wanted)
+        moved.append(torch.autograd.grad(value, made)[0])
+    assert torch.allclose(*moved, rtol=1e-4, atol=1e-5 * float(moved[0].abs().max()))
 
 
 def test_matching_brings_gradients_and_means_closer() -> None:
