@@ -74,16 +74,19 @@ def resolve(name: str) -> torch.device:
 
 
 def pin(device: torch.device, threads: int) -> None:
-    """Pin thread count and float32 precision, so that a result depends on parameters, seed and
-    data alone.
+    """Pin thread count, float32 precision and the order of sums, so that a result depends on
+    parameters, seed and data alone.
     """
     torch.set_num_threads(threads)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = False
-        # Sums in one order. cuBLAS reads the variable when it is first used; where an operation has
-        # no such variant, torch warns and goes on.
+        # cuBLAS reads it when it is first used.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(True, warn_only=True)
+    # Else threads add to the gradient of a row that was picked several times as they come, on a CPU
+    # too. Where an operation has no such variant, torch warns and goes on.
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    # It would also fill new arrays, which only takes time.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 
 def name(device: torch.device) -> str:
