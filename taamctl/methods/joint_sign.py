@@ -1,0 +1,120 @@
+"""Joint SIGN: one net over several hops side by side, trained on all tasks' data together.
+
+A stronger upper reference than Joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from taamctl.core.late_torch import functional, torch
+from taamctl.core.seeding import torch_generator
+from taamctl.core.spec import param
+from taamctl.core.types import QueryGraph, TaskData
+from taamctl.learning.contract.method import Facts
+from taamctl.learning.families.jointly import FromScratch, JointParams, Logits
+from taamctl.models.backbones import HIDDEN
+from taamctl.models.dropout import Dropout
+from taamctl.models.initialise import linear
+from taamctl.models.net_input import NetInput, times_weight
+from taamctl.propagation import group_graph
+
+
+@dataclass(frozen=True)
+class Params(JointParams):
+    """The net's depth in hops, and what is dropped."""
+
+    hops: int = param("hops 0 to this one are read side by side", ge=0)
+    dropout: float = param("share of the hidden entries dropped in training", ge=0, lt=1)
+
+    def net_width(self, features: int) -> int:
+        """Return the inputs of the net, in multiples of which an epoch costs."""
+        return (self.hops + 1) * (features + HIDDEN)
+
+
+@dataclass
+class SignNet:
+    """f = W3 ReLU(W2 z), z the ReLU(W1_j x_j) of all hops side by side; no bias.
+
+    Attributes:
+        first: [J, 256, F], a layer per hop. second: [256, 256 J]. last: [C, 256].
+    """
+
+    first: torch.Tensor
+    second: torch.Tensor
+    last: torch.Tensor
+
+    def parameters(self) -> list[torch.Tensor]:
+        """Return the trainable tensors."""
+        return [self.first, self.second, self.last]
+
+    def hidden(self, hops: Sequence[torch.Tensor | NetInput]) -> torch.Tensor:
+        """Return z, [N, 256 J], of J hops [N, F]."""
+        each = [times_weight(x, w) for x, w in zip(hops, self.first, strict=True)]
+        return functional.relu(torch.cat(each, 1))
+
+    def outputs(self, z: torch.Tensor, seen: int, drop: Dropout | None = None) -> torch.Tensor:
+        """Return [N, seen] logits of z, in training with dropout."""
+        if drop is not None:
+            z = drop(z)
+        z = functional.relu(functional.linear(z, self.second))
+        if drop is not None:
+            z = drop(z)
+        return functional.linear(z, self.last[:seen])
+
+
+class Method(FromScratch[SignNet]):
+    """X, S X, S^2 X through a layer each, side by side, one hidden layer, dropout before it and
+    after; the loss of Joint.
+
+    A task's training part has the edges inside it alone, so edges between tasks are seen in
+    queries, never in training: the ceiling of methods under this contract, not of all. Source:
+    SIGN (Rossi et al., 2020), its hops made by the S of all methods here.
+    """
+
+    facts = Facts(
+        title="Joint SIGN",
+        family="strong reference",
+        source="SIGN (2020)",
+        sees="all",
+        needs=("x", "edges"),
+        query_needs=("x", "edges"),
+    )
+    params: Params
+
+    def draw(self, stage: int) -> SignNet:
+        """Draw the net of a stage."""
+        generator = torch_generator(self.seed, "net", stage)
+        count = self.params.hops + 1
+        layers = [linear(HIDDEN, self.info.num_features, generator) for _ in range(count)]
+        drawn = (
+            torch.stack(layers),
+            linear(HIDDEN, HIDDEN * count, generator),
+            linear(self.info.num_classes, HIDDEN, generator),
+        )
+        return SignNet(*(w.to(self.device).requires_grad_() for w in drawn))
+
+    def training_logits(self, tasks: Sequence[TaskData]) -> Logits:
+        """Return rows -> the net's logits [B, seen], with dropout."""
+        groups = [self._hops(t) for t in tasks]
+        inputs = [NetInput.of(torch.cat(same)) for same in zip(*groups, strict=True)]
+        drop = Dropout(
+            self.params.dropout, torch_generator(self.seed, "dropout", tasks[-1].task.index)
+        )
+
+        def logits(rows: slice | torch.Tensor) -> torch.Tensor:
+            z = self.net.hidden([x[rows] for x in inputs])
+            return self.net.outputs(z, self.seen, drop)
+
+        return logits
+
+    def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
+        """Return the net's logits over all classes seen."""
+        return self.net.outputs(self.net.hidden(self._hops(query)), self.seen)
+
+    def _hops(self, group: TaskData | QueryGraph) -> list[torch.Tensor]:
+        """Return X, S X, ..., [N, F] each."""
+        wanted = range(self.params.hops + 1)
+        found = group_graph.hop_rows(group.h, group.extras, wanted, self.info.hops)
+        return [found[j].to(self.device) for j in wanted]
