@@ -16,7 +16,8 @@ from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import QueryGraph, TaskData
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.jointly import FromScratch, JointParams, Logits
+from taamctl.learning.families.jointly import Logits
+from taamctl.learning.families.strong_reference import StrongParams, StrongReference
 from taamctl.learning.kernels.grace import drop_edges
 from taamctl.models.backbones import HIDDEN
 from taamctl.models.dropout import Dropout
@@ -30,14 +31,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Params(JointParams):
+class Params(StrongParams):
     """What is dropped."""
 
-    dropout: float = param("share of the hidden entries dropped in training", ge=0, lt=1)
     drop_edge: float = param("share of the edges left out, others in every step", ge=0, lt=1)
 
     def net_width(self, features: int) -> int:
-        """Return the inputs of the net, in multiples of which an epoch costs."""
+        """Return the inputs of the net: own features and means."""
         return 2 * features
 
 
@@ -58,19 +58,29 @@ class SageNet:
         """Return the trainable tensors."""
         return [self.own1, self.mean1, self.own2, self.mean2]
 
-    def logits(
-        self, x: NetInput, mean: BothWays, seen: int, drop: Dropout | None = None
+    def hidden(
+        self, x: NetInput, mean: BothWays, own: torch.Tensor, others: torch.Tensor
     ) -> torch.Tensor:
-        """Return [N, seen] logits of all nodes of a graph, in training with dropout.
-
-        Products come before means, which gives the same and takes narrower sums.
+        """Return z, [N, 256], by the weights `own` and `others`, [256, F]. Products come before
+        means, which gives the same and takes narrower sums.
         """
-        z = times_weight(x, self.own1) + mean.times(times_weight(x, self.mean1))
-        z = functional.relu(z)
-        if drop is not None:
-            z = drop(z)
-        own = functional.linear(z, self.own2[:seen])
-        return own + mean.times(functional.linear(z, self.mean2[:seen]))
+        return functional.relu(times_weight(x, own) + mean.times(times_weight(x, others)))
+
+    def outputs(self, z: torch.Tensor, mean: BothWays, seen: int) -> torch.Tensor:
+        """Return [N, seen] logits of z [N, 256]."""
+        others = mean.times(functional.linear(z, self.mean2[:seen]))
+        return functional.linear(z, self.own2[:seen]) + others
+
+    def logits(self, x: NetInput, mean: BothWays, seen: int) -> torch.Tensor:
+        """Return [N, seen] logits of all nodes of a graph."""
+        return self.outputs(self.hidden(x, mean, self.own1, self.mean1), mean, seen)
+
+    def dropped_logits(self, x: NetInput, mean: BothWays, seen: int, drop: Dropout) -> torch.Tensor:
+        """Return [N, seen] logits in a training step: columns are dropped for a node and for its
+        neighbours alike.
+        """
+        own, others = drop.weight(torch.stack([self.own1, self.mean1]))
+        return self.outputs(drop.hidden(self.hidden(x, mean, own, others)), mean, seen)
 
 
 def neighbour_mean(edges: csr_matrix) -> csr_matrix:
@@ -85,14 +95,13 @@ def neighbour_mean(edges: csr_matrix) -> csr_matrix:
     return (sp.diags(1 / count) @ others).tocsr()
 
 
-class Method(FromScratch[SageNet]):
-    """A node's own features and the mean of its neighbours', twice; dropout between; in every
-    step other edges are left out; the loss of Joint.
+class Method(StrongReference[SageNet]):
+    """A node's own features and the mean of its neighbours', twice; raw rows scaled to length 1;
+    in every step other edges are left out.
 
-    A task's training part has the edges inside it alone, so edges between tasks are seen in
-    queries, never in training: the ceiling of methods under this contract, not of all. A step goes
-    over the whole graph, whatever `train.node_batch` says: it bounds the rows of the loss. Source:
-    GraphSAGE (Hamilton et al., 2017), DropEdge (Rong et al., 2020).
+    Trained with edges inside tasks alone, as all here. A step goes over the whole graph:
+    `train.node_batch` bounds the rows of the loss. Source: GraphSAGE (Hamilton et al., 2017),
+    DropEdge (Rong et al., 2020); column dropout and averaged weights are ours.
     """
 
     facts = Facts(
@@ -119,12 +128,12 @@ class Method(FromScratch[SageNet]):
         x = NetInput.of(torch.cat([self._raw(t) for t in tasks]))
         edges = sp.block_diag([group_graph.adjacency(t.extras) for t in tasks], format="csr")
         last = tasks[-1].task.index
-        drop = Dropout(self.params.dropout, torch_generator(self.seed, "dropout", last))
+        drop = self.dropout(last)
         generator = torch_generator(self.seed, "edges", last)
 
         def logits(rows: slice | torch.Tensor) -> torch.Tensor:
             kept = drop_edges(edges, self.params.drop_edge, generator)
-            return self.net.logits(x, self._mean(kept), self.seen, drop)[rows]
+            return self.net.dropped_logits(x, self._mean(kept), self.seen, drop)[rows]
 
         return logits
 
@@ -135,7 +144,8 @@ class Method(FromScratch[SageNet]):
 
     def _raw(self, group: TaskData | QueryGraph) -> torch.Tensor:
         rows = torch.arange(len(group.h))
-        return group_graph.raw_rows(group.extras, rows, self.info.num_features).to(self.device)
+        x = group_graph.raw_rows(group.extras, rows, self.info.num_features)
+        return functional.normalize(x.to(self.device), dim=1)
 
     def _mean(self, edges: csr_matrix) -> BothWays:
         return BothWays.of(neighbour_mean(edges), self.device)

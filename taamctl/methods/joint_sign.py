@@ -13,7 +13,8 @@ from taamctl.core.seeding import torch_generator
 from taamctl.core.spec import param
 from taamctl.core.types import QueryGraph, TaskData
 from taamctl.learning.contract.method import Facts
-from taamctl.learning.families.jointly import FromScratch, JointParams, Logits
+from taamctl.learning.families.jointly import Logits
+from taamctl.learning.families.strong_reference import StrongParams, StrongReference
 from taamctl.models.backbones import HIDDEN
 from taamctl.models.dropout import Dropout
 from taamctl.models.initialise import linear
@@ -22,14 +23,13 @@ from taamctl.propagation import group_graph
 
 
 @dataclass(frozen=True)
-class Params(JointParams):
-    """The net's depth in hops, and what is dropped."""
+class Params(StrongParams):
+    """How far the net reads, and what is dropped."""
 
     hops: int = param("hops 0 to this one are read side by side", ge=0)
-    dropout: float = param("share of the hidden entries dropped in training", ge=0, lt=1)
 
     def net_width(self, features: int) -> int:
-        """Return the inputs of the net, in multiples of which an epoch costs."""
+        """Return the inputs of the net: a layer per hop, and the hidden layer."""
         return (self.hops + 1) * (features + HIDDEN)
 
 
@@ -49,28 +49,31 @@ class SignNet:
         """Return the trainable tensors."""
         return [self.first, self.second, self.last]
 
-    def hidden(self, hops: Sequence[torch.Tensor | NetInput]) -> torch.Tensor:
-        """Return z, [N, 256 J], of J hops [N, F]."""
-        each = [times_weight(x, w) for x, w in zip(hops, self.first, strict=True)]
+    def hidden(self, hops: Sequence[torch.Tensor | NetInput], first: torch.Tensor) -> torch.Tensor:
+        """Return z, [N, 256 J], of J hops [N, F] and the layers [J, 256, F] that read them."""
+        each = [times_weight(x, w) for x, w in zip(hops, first, strict=True)]
         return functional.relu(torch.cat(each, 1))
 
-    def outputs(self, z: torch.Tensor, seen: int, drop: Dropout | None = None) -> torch.Tensor:
-        """Return [N, seen] logits of z, in training with dropout."""
-        if drop is not None:
-            z = drop(z)
-        z = functional.relu(functional.linear(z, self.second))
-        if drop is not None:
-            z = drop(z)
+    def logits(self, hops: Sequence[torch.Tensor], seen: int) -> torch.Tensor:
+        """Return [N, seen] logits."""
+        z = functional.linear(self.hidden(hops, self.first), self.second)
+        return functional.linear(functional.relu(z), self.last[:seen])
+
+    def dropped_logits(
+        self, hops: Sequence[torch.Tensor | NetInput], seen: int, drop: Dropout
+    ) -> torch.Tensor:
+        """Return [N, seen] logits in a training step: columns are dropped of all hops alike."""
+        z = drop.hidden(self.hidden(hops, drop.weight(self.first)))
+        z = drop.hidden(functional.relu(functional.linear(z, self.second)))
         return functional.linear(z, self.last[:seen])
 
 
-class Method(FromScratch[SignNet]):
-    """X, S X, S^2 X through a layer each, side by side, one hidden layer, dropout before it and
-    after; the loss of Joint.
+class Method(StrongReference[SignNet]):
+    """X, S X, S^2 X, rows scaled to length 1, through a layer each, side by side, and one hidden
+    layer.
 
-    A task's training part has the edges inside it alone, so edges between tasks are seen in
-    queries, never in training: the ceiling of methods under this contract, not of all. Source:
-    SIGN (Rossi et al., 2020), its hops made by the S of all methods here.
+    Trained with edges inside tasks alone, as all here. Source: SIGN (Rossi et al., 2020), its hops
+    made by the S of all methods here; column dropout and averaged weights are ours.
     """
 
     facts = Facts(
@@ -99,22 +102,15 @@ class Method(FromScratch[SignNet]):
         """Return rows -> the net's logits [B, seen], with dropout."""
         groups = [self._hops(t) for t in tasks]
         inputs = [NetInput.of(torch.cat(same)) for same in zip(*groups, strict=True)]
-        drop = Dropout(
-            self.params.dropout, torch_generator(self.seed, "dropout", tasks[-1].task.index)
-        )
-
-        def logits(rows: slice | torch.Tensor) -> torch.Tensor:
-            z = self.net.hidden([x[rows] for x in inputs])
-            return self.net.outputs(z, self.seen, drop)
-
-        return logits
+        drop = self.dropout(tasks[-1].task.index)
+        return lambda rows: self.net.dropped_logits([x[rows] for x in inputs], self.seen, drop)
 
     def logits(self, query: QueryGraph, task_id: int) -> torch.Tensor:
         """Return the net's logits over all classes seen."""
-        return self.net.outputs(self.net.hidden(self._hops(query)), self.seen)
+        return self.net.logits(self._hops(query), self.seen)
 
     def _hops(self, group: TaskData | QueryGraph) -> list[torch.Tensor]:
-        """Return X, S X, ..., [N, F] each."""
+        """Return X, S X, ..., [N, F] each, rows of length 1."""
         wanted = range(self.params.hops + 1)
         found = group_graph.hop_rows(group.h, group.extras, wanted, self.info.hops)
-        return [found[j].to(self.device) for j in wanted]
+        return [functional.normalize(found[j].to(self.device), dim=1) for j in wanted]

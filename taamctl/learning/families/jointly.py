@@ -31,6 +31,10 @@ class JointParams:
         choices=("last", "all"),
     )
 
+    def net_width(self, features: int) -> int:
+        """Return the inputs of the net's first layer, which decide what an epoch costs."""
+        return features
+
 
 class FromScratch(Method, Generic[N]):
     """Sum over tasks of that task's class-balanced mean cross-entropy; new weights and a new Adam
@@ -57,6 +61,10 @@ class FromScratch(Method, Generic[N]):
     @abstractmethod
     def training_logits(self, tasks: Sequence[TaskData]) -> Logits:
         """Return rows -> the net's logits [B, seen], rows counted over the nodes of all tasks."""
+
+    def before_steps(self) -> Callable[[], None] | None:
+        """Return what is called before every step of a new net, or None."""
+        return None
 
     def trains(self, stage: int) -> bool:
         """Tell whether the stage is trained."""
@@ -89,6 +97,7 @@ class FromScratch(Method, Generic[N]):
             seed=self.seed,
             task=last.index,
             progress=progress,
+            adjust=self.before_steps(),
         )
 
     def _node_weights(self, y: torch.Tensor, owner: torch.Tensor) -> torch.Tensor:

@@ -292,3 +292,18 @@ def test_features_that_are_held_densely_take_room_whatever_they_hold() -> None:
     assert dense.raw == filled.raw > sparse.raw
     assert costs.split(dense, REFERENCE).memory == costs.split(filled, REFERENCE).memory
     assert costs.stored_x(dense) == costs.stored_x(sparse) < costs.stored_x(filled)
+
+
+def test_strong_references_cost_by_the_width_that_their_nets_read() -> None:
+    params = Params("params.yaml", yaml.safe_load(PACKAGED.read_text(encoding="utf-8")))
+
+    def priced(name: str, **changes: Any) -> costs.Cost:
+        own = params.plugin("methods", name, registry.method_params(name))
+        family = method_class(name).facts.family
+        return families.training(family, replace(own, **changes), COUNTS, WORK, REFERENCE)
+
+    one, sign, sage = (priced(name) for name in ("joint", "joint_sign", "joint_sage"))
+    assert sign.rough and sage.rough and not one.rough
+    assert sign.seconds > sage.seconds > one.seconds
+    assert priced("joint_sign", hops=4).seconds > sign.seconds
+    assert priced("joint_sage", stages="all").seconds > 5 * sage.seconds
