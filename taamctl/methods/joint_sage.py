@@ -1,6 +1,6 @@
 """Joint SAGE: two layers of mean aggregation, trained on all tasks' data together.
 
-A stronger upper reference than Joint.
+An upper reference that keeps raw features and those of neighbours apart.
 """
 
 from __future__ import annotations

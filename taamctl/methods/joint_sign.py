@@ -1,6 +1,6 @@
 """Joint SIGN: one net over several hops side by side, trained on all tasks' data together.
 
-A stronger upper reference than Joint.
+An upper reference that keeps raw features and those of neighbours apart.
 """
 
 from __future__ import annotations
