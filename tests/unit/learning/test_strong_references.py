@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch.nn.functional import normalize
 
 from taamctl.core import registry
 from taamctl.core.seeding import torch_generator
+from taamctl.learning.families import strong_reference
 from taamctl.learning.kernels import loop
 from taamctl.learning.kernels.running_mean import RunningMean
 from taamctl.methods import joint_sage
@@ -21,7 +23,7 @@ from taamctl.testing.edge_streams import EdgeStream, Nodes
 from taamctl.testing.toy_stream import TOY_TRAIN, ToyStream
 
 STRONG = ("joint_sign", "joint_sage")
-NOTHING = {"dropout": 0.0, "drop_feature": 0.0}
+NOTHING = {"drop_edge": 0.0, "drop_feature": 0.0, "dropout": 0.0}
 
 
 def toy(name: str, **values: Any) -> ToyStream:
@@ -48,28 +50,49 @@ def test_sage_is_own_features_and_means_twice() -> None:
     assert torch.allclose(method.logits(query, 0).double(), expected, atol=1e-4)
 
 
-def test_sign_is_a_layer_per_hop_side_by_side() -> None:
+def test_sign_is_the_net_of_joint_over_hops_side_by_side() -> None:
     method, _ = toy("joint_sign", hops=3).loaded()
     query = toy("joint_sign").query(1)
     x, edges = dense(query)
     root = edges.sum(1).rsqrt()
     s = root[:, None] * edges * root
-    first, second, last = (w.detach().double() for w in method.net.parameters())  # type: ignore[attr-defined]
+    w1, w2 = (w.detach().double() for w in method.net.parameters())  # type: ignore[attr-defined]
     hops = [x, s @ x, s @ s @ x, s @ s @ s @ x]
-    z = torch.cat([normalize(h, dim=1) @ w.T for h, w in zip(hops, first, strict=True)], 1)
-    expected = torch.relu(torch.relu(z) @ second.T) @ last.T
+    expected = torch.relu(torch.cat([normalize(h, dim=1) for h in hops], 1) @ w1.T) @ w2.T
     assert torch.allclose(method.logits(query, 0).double(), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", STRONG)
 def test_training_reads_every_task_by_itself(name: str) -> None:
     """Where nothing is dropped, a training node's logits are those of its task as a query."""
-    without = NOTHING | ({"drop_edge": 0.0} if name == "joint_sage" else {})
-    stream = toy(name, **without)
+    stream = toy(name, **NOTHING)
     method, _ = stream.loaded()
     together = method.training_logits(stream.tasks())(loop.ALL)  # type: ignore[attr-defined]
     alone = torch.cat([method.logits(stream.query(k), 0) for k in range(3)])
     assert torch.allclose(together, alone, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", STRONG)
+def test_other_edges_are_left_out_after_some_steps(name: str) -> None:
+    stream = toy(name, **NOTHING | {"drop_edge": 0.5})
+    method, _ = stream.loaded()
+    logits_of = method.training_logits(stream.tasks())  # type: ignore[attr-defined]
+    first, *same, other = [logits_of(loop.ALL) for _ in range(strong_reference.STEPS + 1)]
+    assert all(torch.equal(first, found) for found in same)
+    assert not torch.allclose(first, other, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", STRONG)
+@pytest.mark.parametrize("lr", [0.001, 0.1])
+def test_a_step_is_as_long_as_the_method_says(name: str, lr: float) -> None:
+    """Adam's first step is lr; what is kept is the mean of the weights before two steps."""
+    stream = toy(name, lr=lr, weight_decay=0.0)
+    made = stream.make(train=replace(TOY_TRAIN, epochs=2, lr=7.0))
+    before = made.draw(2).parameters()  # type: ignore[attr-defined]
+    made.learn(stream.tasks())
+    after = made.net.parameters()  # type: ignore[attr-defined]
+    moved = max((a - b).abs().max().item() for a, b in zip(after, before, strict=True))
+    assert moved == pytest.approx(lr / 2, rel=0.01)
 
 
 def test_the_mean_over_neighbours_leaves_out_the_node_itself() -> None:
@@ -91,7 +114,7 @@ def test_a_node_unlike_its_neighbour_is_told_from_it(name: str) -> None:
     y = np.arange(40, dtype=np.int64) % 2
     x = np.eye(2, dtype=np.float32)[y]
     pairs = Nodes(x, y, sp.kron(sp.identity(20), np.ones((2, 2)), format="csr"))
-    train = TOY_TRAIN.__class__(**{**vars(TOY_TRAIN), "epochs": 60, "lr": 0.02})
+    train = replace(TOY_TRAIN, epochs=60, lr=0.02)
     right = {}
     for method in ("joint", name):
         plain = toy(method)
