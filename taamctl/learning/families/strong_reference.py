@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 R = TypeVar("R")
-STEPS = 25  # that read the same edges: to draw them costs as much as several steps
+STEPS = 10  # that read the same edges: to draw them costs as much as several steps
 
 
 @dataclass(frozen=True)
