@@ -58,11 +58,15 @@ class FrozenBackbone:
         return functional.linear(functional.leaky_relu(hidden, SLOPE), weight @ self.w2, bias)
 
 
-class Net(Protocol):
-    """A trainable encoder with all its output rows."""
+class Trainable(Protocol):
+    """Weights that a loop trains."""
 
     def parameters(self) -> list[torch.Tensor]:
         """Return the trainable tensors, always in the same order."""
+
+
+class Net(Trainable, Protocol):
+    """A trainable encoder with all its output rows."""
 
     def logits(self, h: torch.Tensor | NetInput, seen: int) -> torch.Tensor:
         """Return [N, seen] logits of the first `seen` classes."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from taamctl.learning.contract.method import Method
+from taamctl.learning.families.jointly import JointParams
 from taamctl.learning.kernels import squeezed
 from taamctl.params.train_params import RidgeParams
 from taamctl.planning import costs, ridge_costs
@@ -42,6 +43,17 @@ def _ridge_answer(own: object, c: Counts) -> float:
     return 2.0 * own.profile_width(c.features) * (c.features + c.classes)
 
 
+def _wide(own: object, c: Counts) -> Counts:
+    """Return the counts of a graph whose rows are as wide as what the method's net reads."""
+    assert isinstance(own, JointParams)
+    return replace(c, features=own.net_width(c.features))
+
+
+def _strong(own: object, c: Counts, w: Workload, r: Rates) -> Cost:
+    assert isinstance(own, JointParams)
+    return costs.train_net(_wide(own, c), w, r, own.stages)
+
+
 MODULATED = Formula(
     train=lambda own, c, w, r: costs.train_modulated(c, w, r),
     answer=lambda own, c: costs.modulated_answer(c),
@@ -56,12 +68,17 @@ PROBE = Formula(
     train=lambda own, c, w, r: costs.train_probe(c, r),
     answer=lambda own, c: 2.0 * c.features * c.classes,
 )
+# Products over edges are not in the price.
+STRONG = Formula(
+    _strong, lambda own, c: costs.net_answer(_wide(own, c)), rough=True, params=JointParams
+)
 RIDGE = Formula(_ridge, _ridge_answer, params=RidgeParams)
 FORMULAS = {
     "modulation": MODULATED,
     "ablation": replace(MODULATED, rough=True),
     "lower reference": REFERENCE_NET,
     "upper reference": REFERENCE_NET,
+    "strong reference": STRONG,
     "probe": PROBE,
     "closed form": RIDGE,
 }

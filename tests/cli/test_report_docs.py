@@ -86,3 +86,11 @@ def test_the_page_on_what_a_regression_keeps_is_run(tmp_path: Path, support: Mod
     text = said(tmp_path, support.environment(), lines)
     assert "memory M" in text
     assert "analytic" in text
+
+
+def test_the_page_on_upper_references_is_run(tmp_path: Path, support: ModuleType) -> None:
+    quick = [f"{line} --set train.epochs=5" for line in commands("upper-references.md")]
+    assert len(quick) == 2
+    text = said(tmp_path, support.environment(), quick)
+    assert all(f"{name} " in text for name in ("joint", "joint_sign", "joint_sage"))
+    assert "mixed" in text

@@ -224,9 +224,9 @@ def test_ssm_keeps_the_printed_rows_of_corafull_where_context_is_drawn_per_task(
     assert per_class > max(drawn), "per class, more context is kept than is printed"
 
 
-def test_joint_and_oracle_store_every_training_row() -> None:
+def test_upper_references_store_every_training_row() -> None:
     sizes = train_sizes("wikics")
-    for name in ("joint", "oracle"):
+    for name in ("joint", "oracle", "joint_sign", "joint_sage"):
         assert round(cost.paper(0, make(name, 300, 5).stored(sizes).rows, 300) / 1e6, 4) == 2.1191
 
 

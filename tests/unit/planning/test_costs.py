@@ -302,3 +302,18 @@ def test_a_squeezed_closed_form_costs_less_than_a_whole_one(nodes: int) -> None:
     assert found.seconds < more.seconds < whole.seconds
     assert found.memory < more.memory < whole.memory
     assert found.disk < more.disk
+
+
+def test_strong_references_cost_by_the_width_that_their_nets_read() -> None:
+    params = Params("params.yaml", yaml.safe_load(PACKAGED.read_text(encoding="utf-8")))
+
+    def priced(name: str, **changes: Any) -> costs.Cost:
+        own = params.plugin("methods", name, registry.method_params(name))
+        family = method_class(name).facts.family
+        return families.training(family, replace(own, **changes), COUNTS, WORK, REFERENCE)
+
+    one, sign, sage = (priced(name) for name in ("joint", "joint_sign", "joint_sage"))
+    assert sign.rough and sage.rough and not one.rough
+    assert sign.seconds > sage.seconds > one.seconds
+    assert priced("joint_sign", hops=4).seconds > sign.seconds
+    assert priced("joint_sage", stages="all").seconds > 5 * sage.seconds

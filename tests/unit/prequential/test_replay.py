@@ -224,7 +224,7 @@ def test_thresholds_hold_their_share_where_nothing_changes(
     assert replay._too_unsure(3, made) == pytest.approx(5.1, abs=0.03)
 
 
-@pytest.mark.parametrize("method", ["oracle", "ewc", "ergnn", "tpp", "taam_one_nsm"])
+@pytest.mark.parametrize("method", ["oracle", "ewc", "ergnn", "tpp", "taam_one_nsm", "joint_sage"])
 def test_a_method_that_does_not_say_how_it_goes_on_is_refused(method: str) -> None:
     with pytest.raises(TaamctlError, match=f"{method} does not say") as caught:
         choose_follower.require(method)
