@@ -67,7 +67,8 @@ class Graph:
         directed: used as directed where `split.symmetrize` is `as_released`.
         tasks: how many the graph itself states. share: of edges inside a task (low, middle, high).
         labelled: share of the nodes that have a label.
-        streams: its source gives X a few rows at a time. file: `data/NAME.h5` of an imported graph.
+        streams: its source gives X a few rows at a time. large: its edges likewise.
+        file: `data/NAME.h5` of an imported graph.
         brought: there may be raw data of it, and so a split. notes: what was assumed.
     """
 
@@ -84,6 +85,7 @@ class Graph:
     share: tuple[float, float, float] = SHARE
     labelled: float = 1.0
     streams: bool = False
+    large: bool = False
     file: Path | None = None
     brought: bool = True
     notes: tuple[str, ...] = ()
@@ -122,6 +124,7 @@ def given(
         classes,
         labelled=known / nodes,
         streams=True,
+        large=True,
         brought=False,
         notes=(*GIVEN_RULES, LABELLED_RULE) if known < nodes else GIVEN_RULES,
     )
@@ -158,6 +161,7 @@ def of_dataset(context: Context, name: str) -> Graph:
         meta.directed,
         source.tasks,
         streams=source.rows is not None,
+        large=source.large is not None,
         file=source.imported,
         notes=notes,
     )
@@ -259,6 +263,7 @@ def _counts(graph: Graph, hops: int, kept: int, parts: tuple[int, int, int], **o
         dense=graph.dense,
         filled_h=reach(graph.filled, kept / max(1, train + val + test), hops),
         streams=graph.streams,
+        large=graph.large,
         kept=kept,
         train=train,
         val=val,
