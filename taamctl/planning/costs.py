@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from taamctl.core.units import MIB
 from taamctl.params.train_params import RidgeParams
-from taamctl.stream.kept_edges import PAIRS, PASSES
+from taamctl.stream.kept_edges import PASSES
 
 HIDDEN = 256  # width of the backbone
 COLUMNS = 256  # columns that one propagation step takes at a time
@@ -46,7 +46,7 @@ REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 PLAIN = 96 * MIB  # Python with numpy and h5py
 TORCH = 260 * MIB  # with torch
 SPLIT_FIXED = 110 * MIB  # split: of a range of edges
-SPLIT_KEPT = 12.0  # bytes per entry inside a (task, part)
+SPLIT_KEPT = 10.0  # bytes per entry inside a (task, part)
 SPLIT_MIXED = 25.0  # bytes per entry inside all val or all test nodes
 SPLIT_NODE = 60.0  # bytes per node
 SPLIT_LOADED = 14.0  # bytes per entry of a graph that is loaded as a whole, while it is
@@ -214,14 +214,14 @@ def split(c: Counts, r: Rates) -> Cost:
     """Price `split`: seconds = sorts x E log2 E / sort + passes over X; disk = 4 bytes per edge
     kept and 32 per row.
 
-    Memory is what is made of the edges that are kept, or of the pairs counted at once; a graph that
+    Memory is what is made of the edges that are kept, and the pairs counted at once; a graph that
     does not come in rows lies in memory beside it.
     """
     sorts = SPLIT_SORTS * c.used * math.log2(c.used + 2) / r.sort
     seconds = sorts + SPLIT_PASSES * c.raw / r.copy + c.raw / HASHED
     disk = 4.0 * (c.kept + c.mixed) + 32.0 * c.rows
-    counted = 8.0 * min(c.used, max(PAIRS, c.used // PASSES))
-    work = max(counted, SPLIT_KEPT * c.kept + SPLIT_MIXED * c.mixed) + SPLIT_NODE * c.nodes
+    counted = 8.0 / PASSES * c.used
+    work = counted + SPLIT_KEPT * c.kept + SPLIT_MIXED * c.mixed + SPLIT_NODE * c.nodes
     if not c.large:
         x = c.raw * (SPARSE_COPIES if c.is_sparse else 1.0)
         work = max(SPLIT_LOADED * c.used, x + 4.0 * c.used + work)

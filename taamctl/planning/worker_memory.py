@@ -12,7 +12,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import mib
 from taamctl.core.units import MIB, format_bytes
 from taamctl.planning import costs, counts, memory_need
-from taamctl.planning.memory_need import Stage
+from taamctl.planning.memory_need import SPARE, Stage
 from taamctl.planning.plan import counted, workload
 from taamctl.runtime.job import Context
 
@@ -35,24 +35,24 @@ def that_fit(context: Context, ahead: Iterable[Stage], wanted: int) -> int:
     stages = list(ahead)
     free = limit - OWN
     for fit in range(wanted, 0, -1):
-        unit = max((_unit(context, stage, fit) for stage in stages), default=0.0) + WORKER
-        if fit * unit <= free:
+        each = max((unit(context, stage, fit) for stage in stages), default=0.0) + WORKER
+        if fit * each <= free:
             break
     else:
         raise TaamctlError(
-            f"--max-memory {format_bytes(limit)}: a worker takes up to {format_bytes(unit)} beside "
+            f"--max-memory {format_bytes(limit)}: a worker takes up to {format_bytes(each)} beside "
             f"{format_bytes(OWN)} of this process",
-            f"leave --executor dask out, or allow --max-memory {mib(int(OWN + unit))}M",
+            f"leave --executor dask out, or allow --max-memory {mib(int(SPARE * (OWN + each)))}M",
         )
     if fit < wanted:
         context.tell(
             f"note: --max-memory {format_bytes(limit)} has room for {fit} of {wanted} workers: a "
-            f"unit of work takes up to {format_bytes(unit)}"
+            f"unit of work takes up to {format_bytes(each)}"
         )
     return fit
 
 
-def _unit(context: Context, stage: Stage, workers: int) -> float:
+def unit(context: Context, stage: Stage, workers: int) -> float:
     """Return the bytes that a stage's largest unit takes on a worker; 0 where it is made here."""
     name, dataset, _ = stage
     if name in costs.SHARED:

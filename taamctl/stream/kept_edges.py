@@ -17,7 +17,7 @@ from taamctl.core.types import CSR, Array
 from taamctl.graph.canonical import symmetrise
 from taamctl.stream.induce import with_sorted_rows
 
-PAIRS = 1 << 25  # pairs of nodes that are counted at once, at least
+PAIRS = 1 << 23  # pairs of nodes that are counted at once, at least
 PASSES = 8  # ranges of pairs that they are counted in, at most about
 
 

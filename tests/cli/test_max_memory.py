@@ -1,0 +1,34 @@
+"""`--max-memory` as a user meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@pytest.mark.parametrize("verb", ["run", "compare"])
+def test_what_cannot_fit_is_refused_before_anything_is_made(
+    tmp_path: Path, support: ModuleType, verb: str
+) -> None:
+    asked = support.call(verb, "--max-memory", "0.05GiB", methods=("taam", "finetune"))
+    if verb == "compare":
+        asked = (*asked, "--method", "taam", "--method", "finetune")
+    refused = support.taamctl(tmp_path, *asked)
+    assert refused.code == 2
+    errors, hints = support.error_lines(refused)
+    assert errors[0].startswith("error: split synthetic needs about ")
+    assert "--max-memory allows 51 MiB" in errors[0]
+    assert "allow more: --max-memory " in hints[0]
+    assert not list(tmp_path.rglob("*.h5"))
+
+
+def test_a_stage_within_a_limit_gives_the_same_bytes(tmp_path: Path, support: ModuleType) -> None:
+    for name, more in (("free", ()), ("bounded", ("--max-memory", "2GiB"))):
+        done = support.taamctl(tmp_path, *support.call("split", "--outputs", name, *more))
+        assert done.code == 0, done.err
+    assert support.artefacts(tmp_path / "free") == support.artefacts(tmp_path / "bounded")
+    late = support.taamctl(tmp_path, *support.call("train", "--max-memory", "90M"))
+    assert late.code == 2
+    assert "train synthetic/finetune needs about" in support.error_lines(late)[0][0]
