@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from taamctl.core import registry
 
@@ -127,7 +127,11 @@ def data_set(name: str) -> DataSet:
     Raises:
         TaamctlError: there is none of that name, or its module cannot be imported.
     """
-    module = registry.load(PACKAGE, name)
+    return described(name, registry.load(PACKAGE, name))
+
+
+def described(name: str, module: Any) -> DataSet:
+    """Return a data set by what stands for its module."""
     imported: Path | None = getattr(module, "IMPORTED", None)
     return DataSet(
         name=name,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taamctl.core.data_set import DataSet, data_set
+from taamctl.core.data_set import DataSet, data_set, described
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.datasets import _graph_file
@@ -135,9 +135,20 @@ def of_dataset(context: Context, name: str) -> Graph:
     `data/NAME.h5`; raw data is not read.
     """
     source = data_set(name)
+    return of_source(source, context.params.plugin("datasets", name, source.meta.params))
+
+
+def of_file(path: Path) -> Graph:
+    """Return the same of a graph file, wherever it lies."""
+    return of_source(described(path.stem, module(path)), None)
+
+
+def of_source(source: DataSet, own: object) -> Graph:
+    """Return the same of a data set with its own parameters."""
+    name = source.name
     meta = source.meta
     if meta.nodes < 0:
-        return _generated(source, context.params.plugin("datasets", name, meta.params))
+        return _generated(source, own)
     notes: tuple[str, ...] = ()
     dense = False
     if source.imported is not None:

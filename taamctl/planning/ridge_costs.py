@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from taamctl.learning.kernels import squeezed
 from taamctl.learning.kernels.ridge_search import GRID
+from taamctl.learning.routing.routing_lens import ROWS
 from taamctl.params.train_params import RidgeParams
 from taamctl.planning.costs import PER_ARTEFACT, TORCH, Cost, Counts, Rates, Workload
 
@@ -82,5 +83,6 @@ def lens(c: Counts, router: RidgeParams, *, routed: bool) -> Cost:
     if not routed:
         return replace(cost, memory=cost.memory + held)
     width = router.profile_width(c.features)
-    part = max(c.val, c.test) * (LENS_WIDE * width + LENS_ROW * c.features)
+    rows = max(c.val, c.test)
+    part = min(rows, ROWS) * LENS_WIDE * width + rows * LENS_ROW * c.features
     return with_sums(replace(cost, memory=cost.memory + part), c, router)

@@ -1,0 +1,79 @@
+"""`--max-memory` of the verbs that change a bank: what does not fit is refused before the graph is
+read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taamctl.cli.memory_size import size
+from taamctl.cli.one_graph import OneGraph, own_params
+from taamctl.core.data_set import data_set
+
+if TYPE_CHECKING:
+    from taamctl.bank.config import Config
+    from taamctl.planning.counts import Graph
+
+
+def require(
+    what: str,
+    folder: Path,
+    named: OneGraph,
+    max_memory: str | None,
+    params: Path | None,
+    overrides: list[str] | None,
+    *,
+    per_task: int | None = None,
+    wide: bool = False,
+) -> None:
+    """Refuse a graph that a bank cannot learn within a limit.
+
+    Args:
+        what: is done, for the message.
+        per_task: classes of a task; None: as the graph says, else all.
+        wide: rows are in float64.
+    """
+    limit = size(max_memory)
+    if limit is None or (named.graph is None and named.dataset is None):
+        return
+    from taamctl.bank import manifest, store
+    from taamctl.bank.config import from_plain
+    from taamctl.planning import counts, graph_need
+
+    now = store.current(folder)
+    config = from_plain(now.config, str(folder / manifest.NAME))
+    graph = _counted(named, params, overrides)
+    tasks = len(now.tasks)
+    new = _tasks(graph, per_task)
+    if wide:
+        new = max(1, tasks)
+    rows = config.split.train * min(1.0, counts.LARGEST / new)
+    work = graph_need.GraphWork(
+        rows, _copies(config, wide=wide), config.bank.router, tasks + new, config.has_experts
+    )
+    graph_need.require(what, graph, work, limit)
+
+
+def _counted(named: OneGraph, params: Path | None, overrides: list[str] | None) -> Graph:
+    """Return the graph of a call in numbers; no array of it is read."""
+    from taamctl.planning import counts
+    from taamctl.runtime import remote_files
+
+    if named.graph is not None:
+        return counts.of_file(remote_files.local(named.graph))
+    dataset = named.dataset or ""
+    return counts.of_source(data_set(dataset), own_params(dataset, params, overrides))
+
+
+def _tasks(graph: Graph, per_task: int | None) -> int:
+    """Return how many tasks its classes make."""
+    if per_task is None:
+        return graph.tasks or 1
+    return max(1, graph.classes // per_task)
+
+
+def _copies(config: Config, *, wide: bool) -> int:
+    """Return how many arrays of rows are held: features, and the hops of method and router."""
+    hops = {config.precompute.hops, *config.bank.router.hops}
+    return (1 + wide) * (1 + len(hops))
