@@ -57,6 +57,7 @@ GROUP_FIXED = 64 * MIB  # of a range of edges and a block of rows
 SKEW = 2.0  # time of the longest task over the mean one
 TRAIN_MODULATED = (1.25, 2.6)  # N x F and N x 256 arrays of the rows learned at once
 TRAIN_NET = (2.0, 6.0)
+EVAL_NODE = 80.0  # eval: bytes per node, whatever the stages
 INFER_MODEL = 0.6  # infer: of the arrays of an answer for a task's test rows
 INFER_ANSWERS = 1.25  # and of the predictions
 
@@ -390,7 +391,8 @@ def evaluate(c: Counts) -> Cost:
     counted = 4.0 * c.tasks * (c.val + c.test)
     disk = 200.0 * c.tasks**2 + 20_000
     small = EVAL_START + EVAL_CLASS * c.classes + EVAL_PAIR * c.tasks**2
-    return Cost("eval", PLAIN + 5.0 * counted, disk, small + counted / EVAL)
+    memory = PLAIN + EVAL_NODE * (c.val + c.test)
+    return Cost("eval", memory, disk, small + counted / EVAL)
 
 
 def report() -> Cost:

@@ -158,7 +158,7 @@ def of_source(source: DataSet, own: object) -> Graph:
     else:
         joined, filled = 2.0, 1.0
         notes = (UNKNOWN_RULE,)
-    if "part" in getattr(module, "STATES", ()):
+    if "part" in source.states:
         notes = (*notes, PARTS_RULE)
     return Graph(
         name,
