@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from taamctl.core.units import MIB
+from taamctl.learning.routing.stage_answers import FEW
 from taamctl.params.train_params import RidgeParams
 from taamctl.stream.kept_edges import PASSES
 
@@ -43,7 +44,7 @@ EVAL_PAIR = 0.00012  # seconds per stage and task
 REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 
 # --- fitted: memory
-PLAIN = 96 * MIB  # Python with numpy and h5py
+PLAIN = 112 * MIB  # Python with numpy and h5py
 TORCH = 260 * MIB  # with torch
 SPLIT_FIXED = 110 * MIB  # split: of a range of edges
 SPLIT_KEPT = 10.0  # bytes per entry inside a (task, part)
@@ -57,9 +58,10 @@ GROUP_FIXED = 64 * MIB  # of a range of edges and a block of rows
 SKEW = 2.0  # time of the longest task over the mean one
 TRAIN_MODULATED = (1.25, 2.6)  # N x F and N x 256 arrays of the rows learned at once
 TRAIN_NET = (2.0, 6.0)
-EVAL_NODE = 80.0  # eval: bytes per node, whatever the stages
+EVAL_NODE = 50.0  # eval: bytes per node, whatever the stages
 INFER_MODEL = 0.6  # infer: of the arrays of an answer for a task's test rows
-INFER_ANSWERS = 1.25  # and of the predictions
+INFER_ANSWERS = 1.25  # and of the predictions that are held in memory
+INFER_NODE = 24.0  # bytes per node
 
 
 @dataclass(frozen=True)
@@ -381,8 +383,12 @@ def infer(c: Counts, r: Rates, answer: float, *, once: bool) -> Cost:
     one = answer * queries / r.dense + passes / r.lanes
     disk = queries * (16.0 * c.tasks + 16.0)
     model = 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN)
-    memory = TORCH + 4.0 * max(c.val, c.test) * c.features
-    memory += INFER_MODEL * model + INFER_ANSWERS * disk
+    asked = c.largest / 3
+    if not once:
+        asked = max(c.val, c.test)
+    answers = sum(4.0 * 4 * min(FEW, c.tasks * nodes) for nodes in (c.val, c.test))
+    memory = TORCH + 4.0 * asked * c.features + INFER_MODEL * model + INFER_NODE * queries
+    memory += INFER_ANSWERS * answers
     return Cost("infer", memory, disk, PER_ARTEFACT + one * times + disk / r.disk)
 
 
