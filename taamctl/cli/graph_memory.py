@@ -1,5 +1,5 @@
-"""`--max-memory` of the verbs that change a bank: what does not fit is refused before the graph is
-read.
+"""`--max-memory` of the verbs that hold a whole graph: those that change a bank, and the replay in
+time. What does not fit is refused before the graph is read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from taamctl.core.data_set import data_set
 if TYPE_CHECKING:
     from taamctl.bank.config import Config
     from taamctl.planning.counts import Graph
+    from taamctl.runtime.job import Context
 
 
 def require(
@@ -77,3 +78,21 @@ def _copies(config: Config, *, wide: bool) -> int:
     """Return how many arrays of rows are held: features, and the hops of method and router."""
     hops = {config.precompute.hops, *config.bank.router.hops}
     return (1 + wide) * (1 + len(hops))
+
+
+def require_replays(context: Context) -> None:
+    """Refuse data sets whose replay does not fit into the context's limit."""
+    if context.max_memory is None:
+        return
+    from taamctl.params.bank_params import BankParams
+    from taamctl.params.precompute_params import PrecomputeParams
+    from taamctl.params.run_params import RunParams
+    from taamctl.planning import counts, graph_need
+
+    router = context.params.section(BankParams).router
+    hops = {context.params.section(PrecomputeParams).hops, *router.hops}
+    for name in context.params.section(RunParams).datasets:
+        graph = counts.of_dataset(context, name)
+        # features as they are and normalised; the sums of every class
+        work = graph_need.GraphWork(1.0, 2 + len(hops), router, graph.classes, experts=True)
+        graph_need.require("the replay of", graph, work, context.max_memory)

@@ -32,3 +32,24 @@ def test_a_stage_within_a_limit_gives_the_same_bytes(tmp_path: Path, support: Mo
     late = support.taamctl(tmp_path, *support.call("train", "--max-memory", "90M"))
     assert late.code == 2
     assert "train synthetic/finetune needs about" in support.error_lines(late)[0][0]
+
+
+def test_a_bank_and_a_replay_refuse_a_graph_before_it_is_read(
+    tmp_path: Path, support: ModuleType
+) -> None:
+    assert support.taamctl(tmp_path, "bank", "create", "model", "--method", "analytic").code == 0
+    before = sorted(p.name for p in (tmp_path / "model").rglob("*"))
+    limit = ("--max-memory", "200M")
+    preset = ("--set", "datasets.synthetic.preset=products")
+    learned = ("bank", "add-task", "model", "--dataset", "synthetic", *preset)
+    refused = support.taamctl(tmp_path, *learned, *limit)
+    assert refused.code == 2
+    assert "learning synthetic needs about" in support.error_lines(refused)[0][0]
+    assert sorted(p.name for p in (tmp_path / "model").rglob("*")) == before
+    replay = support.taamctl(
+        tmp_path, "stream", "--dataset", "synthetic", "--method", "analytic", *preset, *limit
+    )
+    assert replay.code == 2
+    errors, hints = support.error_lines(replay)
+    assert "the replay of synthetic needs about" in errors[0]
+    assert "--max-memory" in hints[0]
