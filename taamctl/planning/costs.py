@@ -46,7 +46,8 @@ REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 # --- fitted: memory
 PLAIN = 112 * MIB  # Python with numpy and h5py
 TORCH = 260 * MIB  # with torch
-SPLIT_FIXED = 110 * MIB  # split: of a range of edges
+SPLIT_FIXED = 110 * MIB  # split: of a range of edges, at most
+SPLIT_RANGE = 48.0  # bytes per entry of a smaller graph
 SPLIT_KEPT = 10.0  # bytes per entry inside a (task, part)
 SPLIT_MIXED = 25.0  # bytes per entry inside all val or all test nodes
 SPLIT_NODE = 60.0  # bytes per node
@@ -228,7 +229,8 @@ def split(c: Counts, r: Rates) -> Cost:
     if not c.large:
         x = c.raw * (SPARSE_COPIES if c.is_sparse else 1.0)
         work = max(SPLIT_LOADED * c.used, x + 4.0 * c.used + work)
-    return Cost("split", TORCH + SPLIT_FIXED + work, disk, PER_ARTEFACT + seconds + disk / r.disk)
+    work += TORCH + min(SPLIT_FIXED, SPLIT_RANGE * c.used)
+    return Cost("split", work, disk, PER_ARTEFACT + seconds + disk / r.disk)
 
 
 def stored_x(c: Counts) -> float:

@@ -100,7 +100,7 @@ def _too_much(context: Context, stage: Stage, need: float, limit: int) -> Taamct
     if batch:
         hints.append(f"or train in batches: --set train.node_batch={batch} (accuracy may differ)")
     if name in costs.SHARED:
-        hints.append("or a cluster of larger machines: --executor dask --scheduler ADDRESS")
+        hints.append("or taamctl run on larger machines: --executor dask --scheduler ADDRESS")
     return TaamctlError(message, "; ".join(hints))
 
 
