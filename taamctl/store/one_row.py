@@ -40,11 +40,8 @@ class OneRow:
 
         Raises:
             TaamctlError: the array was damaged.
-            IndexError: there is no such row.
         """
-        at = row % self._rows if -self._rows <= row < self._rows else self._rows
-        if at == self._rows:
-            raise IndexError(row)
+        at = range(self._rows)[row]
         if at != self._at:
             self._row = self._artefact.rows(self._path, at, at + 1)[0]
             self._at = at
