@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from taamctl.core import registry
 
@@ -130,7 +131,7 @@ def data_set(name: str) -> DataSet:
     return described(name, registry.load(PACKAGE, name))
 
 
-def described(name: str, module: Any) -> DataSet:
+def described(name: str, module: ModuleType) -> DataSet:
     """Return a data set by what stands for its module."""
     imported: Path | None = getattr(module, "IMPORTED", None)
     return DataSet(
