@@ -294,15 +294,6 @@ def least(c: Counts, w: Workload) -> float:
     return TORCH + (0.0 if c.streams else c.raw) + 28.0 * c.rows + group(c, w, 8)
 
 
-def columns(c: Counts, w: Workload, workers: int) -> float:
-    """Return the bytes of a unit of `precompute` on one of so many workers: some columns of the
-    features of all groups.
-    """
-    width = max(8, min(COLUMNS, math.ceil(c.features / workers)))
-    raw = 0.0 if c.streams else c.raw
-    return TORCH + raw + (28.0 + 4.0 * width) * c.rows + 4.0 * c.nodes + group(c, w, width)
-
-
 def epoch(rows: float, c: Counts, r: Rates, classes: float, *, sparse: bool = True) -> float:
     """Return the seconds of one pass over `rows`: two products with W1 (2 x 2 N F 256, or over
     the stored values of a sparse H, if that is less and the method can), the tail (6 N 256 C),

@@ -4,6 +4,7 @@ process that starts them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import mib
 from taamctl.core.units import MIB, format_bytes
+from taamctl.features.memory_limit import LEAST
 from taamctl.planning import costs, counts, memory_need
+from taamctl.planning.costs import Counts, Workload
 from taamctl.planning.memory_need import SPARE, Stage
 from taamctl.planning.plan import counted, workload
 from taamctl.runtime.job import Context
@@ -62,4 +65,16 @@ def unit(context: Context, stage: Stage, workers: int) -> float:
     work = workload(context)
     graph = counts.of_dataset(context, dataset)
     (_, middle, _), _ = counted(context, graph, work.hops)
-    return costs.columns(middle, work, workers)
+    return columns(middle, work, workers)
+
+
+def columns(c: Counts, w: Workload, workers: int) -> float:
+    """Return the bytes of a unit of `precompute` on one of so many workers: some columns of the
+    features of all groups.
+    """
+    width = max(LEAST, min(costs.COLUMNS, math.ceil(c.features / workers)))
+    raw = 0.0
+    if not c.streams:
+        raw = c.raw
+    held = (28.0 + 4.0 * width) * c.rows + 4.0 * c.nodes
+    return costs.TORCH + raw + held + costs.group(c, w, width)
