@@ -50,9 +50,11 @@ def require(
     if wide:
         new = max(1, tasks)
     rows = config.split.train * min(1.0, counts.LARGEST / new)
-    work = graph_need.GraphWork(
-        rows, _copies(config, wide=wide), config.bank.router, tasks + new, config.has_experts
-    )
+    sums = tasks + new
+    if config.bank.sums == "class":
+        sums = len(now.classes) + graph.classes
+    copies = _copies(config, wide=wide)
+    work = graph_need.GraphWork(rows, copies, config.bank.router, sums, config.has_experts)
     graph_need.require(what, graph, work, limit)
 
 

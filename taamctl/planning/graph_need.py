@@ -29,14 +29,14 @@ class GraphWork:
         rows: share of the nodes that are at work at once.
         copies: N x F arrays of these: features and hops.
         router: node profiles and their regression.
-        tasks: whose sums are held.
+        sums: Gram matrices that are held: one per task, or per class.
         experts: tasks have models of their own.
     """
 
     rows: float
     copies: int
     router: RidgeParams
-    tasks: int
+    sums: int
     experts: bool
 
 
@@ -53,7 +53,7 @@ def needed(graph: Graph, work: GraphWork) -> float:
     made = rows * 4.0 * graph.features * work.copies + KEPT * used * work.rows
     if work.experts:
         made += rows * 4.0 * costs.TRAIN_MODULATED[1] * costs.HIDDEN
-    made += PROFILE * min(rows, ROWS) * width + 8.0 * (work.tasks + 6) * width**2
+    made += PROFILE * min(rows, ROWS) * width + 8.0 * (work.sums + 6) * width**2
     return costs.TORCH + held + max(LOADED * used, 4.0 * used + made)
 
 

@@ -23,7 +23,7 @@ def test_more_of_anything_needs_no_less() -> None:
     need = graph_need.needed(GRAPH, WORK)
     for more in ({"nodes": 2 * 10**6}, {"features": 200}, {"stored": 10**8}):
         assert graph_need.needed(replace(GRAPH, **more), WORK) > need
-    for work in (replace(WORK, copies=9), replace(WORK, tasks=40), replace(WORK, rows=1.0)):
+    for work in (replace(WORK, copies=9), replace(WORK, sums=40), replace(WORK, rows=1.0)):
         assert graph_need.needed(GRAPH, work) > need
     assert graph_need.needed(GRAPH, replace(WORK, experts=False)) < need
     sparse = replace(GRAPH, filled=0.01)
