@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import mib
-from taamctl.core.units import format_bytes
+from taamctl.core.units import MIB, format_bytes
 from taamctl.learning.kernels.ridge import ROWS
 from taamctl.params.train_params import RidgeParams
 from taamctl.planning import costs
@@ -19,6 +19,9 @@ LOADED = 14.0  # bytes per entry used, while edges are joined with their reverse
 KEPT = 24.0  # bytes per entry of the nodes at work
 PROFILE = 12.0  # bytes per number of the profiles at work
 NODE = 24.0  # bytes per node
+SOLVED = 16  # P x P matrices of float64 beside the sums, while a regression is solved
+STEP = 4  # N x F arrays that a step of propagation in float64 amounts to
+FIXED = costs.TORCH + 100 * MIB
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,11 @@ def needed(graph: Graph, work: GraphWork) -> float:
     held = graph.nodes * (graph.features * value + NODE) + 4.0 * graph.stored
     rows = work.rows * graph.nodes
     width = work.router.profile_width(graph.features)
-    made = rows * 4.0 * graph.features * work.copies + KEPT * used * work.rows
+    made = rows * 4.0 * graph.features * (work.copies + STEP) + KEPT * used * work.rows
     if work.experts:
         made += rows * 4.0 * costs.TRAIN_MODULATED[1] * costs.HIDDEN
-    made += PROFILE * min(rows, ROWS) * width + 8.0 * (work.sums + 6) * width**2
-    return costs.TORCH + held + max(LOADED * used, 4.0 * used + made)
+    made += PROFILE * min(rows, ROWS) * width + 8.0 * (work.sums + SOLVED) * width**2
+    return FIXED + held + max(LOADED * used, 4.0 * used + made)
 
 
 def require(what: str, graph: Graph, work: GraphWork, limit: int) -> None:
