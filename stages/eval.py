@@ -4,6 +4,8 @@ three plot tables.
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from taamctl.evaluation import data_account, loss_curves, summary
@@ -13,6 +15,7 @@ from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Outcome
 from taamctl.runtime.stage_jobs import Which
 from taamctl.store import artefacts, atomic_files
+from taamctl.store.one_row import OneRow, by_part
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
@@ -35,17 +38,15 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
                 infer=inferred.params,
                 classes=inferred.read("classes/name").tolist(),
                 bounds=inferred.read("stream/bounds"),
-                parts={
-                    part: {name: inferred.read(f"{part}/{name}") for name in summary.ARRAYS}
-                    for part in ("val", "test")
-                },
+                parts=by_part(inferred.read, summary.ARRAYS),
+                predictions=by_part(partial(OneRow, inferred), summary.PREDICTIONS),
                 routing={
                     name: inferred.read(name) for name in summary.ROUTING if inferred.has(name)
                 },
                 counts={name: cut.read(name) for name in data_account.ARRAYS if cut.has(name)},
             )
             losses = trained.read("loss")
-        result = summary.evaluate(dataset, method, seed, params.averaging, inputs)
+            result = summary.evaluate(dataset, method, seed, params.averaging, inputs)
         atomic_files.write_json(outputs[0], msgspec.to_builtins(result))
         atomic_files.write_json(outputs[1], msgspec.to_builtins(summary.metrics(result)))
         atomic_files.write_text(outputs[2], summary.curve_table(result))

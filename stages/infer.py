@@ -42,11 +42,11 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             made = recorded(PrecomputeParams, features.params, *features_at)
             known = learner.facts
             asked = Asked(params, known.routing, linear, made, known.task_id == "inferred")
-            arrays = infer_parts(learner, states, features, asked)
+            arrays, used = infer_parts(learner, states, features, asked, job.outputs[0].parent)
             facts = {
                 **json.loads(trained.attribute("facts")),
                 "prototype_width": profiles(features.means("train"), routed).shape[1],
-                "routed": arrays["routing/used"][-1].split("/"),
+                "routed": used[-1].split("/"),
                 "num_features": features.info.num_features,
                 "settings": {"precompute": features.params, "train": trained.params},
             }

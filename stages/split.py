@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from taamctl.core.data_set import data_set
-from taamctl.graph.canonical import content_hash, feature_hash
+from taamctl.graph.rows_hash import content_hash, feature_hash
 from taamctl.params.split_params import SplitParams
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Outcome
 from taamctl.store.artefact_writer import Writer, create
-from taamctl.stream.task_split import facts_of, make_split
+from taamctl.stream.task_split import facts_of, split_rows
 
 
 def run(context: Context, dataset: str) -> Outcome:
@@ -20,11 +20,11 @@ def run(context: Context, dataset: str) -> Outcome:
     job = stage_jobs.split(context, source)
 
     def compute() -> None:
-        raw = source.load(context.data_root, own)
+        raw = source.graph_rows(context.data_root, own)
         if source.imported is None:  # the import of one's own graph has said its notes
             for note in raw.notes:
                 context.tell(f"split {dataset}: {note}")
-        split = make_split(raw, facts_of(source.meta), params)
+        split = split_rows(raw, facts_of(source.meta), params)
         hashes = {"graph_sha256": content_hash(raw), "features_sha256": feature_hash(raw.features)}
 
         def fill(writer: Writer) -> None:

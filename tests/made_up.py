@@ -96,6 +96,7 @@ def evaluation(study: Study, dataset: str, method: str, seed: int) -> Evaluation
         **{"train": 0.6, "val": 0.2, "test": 0.2},
     }
     table = np.tile([2 * study.nodes, 100, 0, 5], (3 * study.tasks, 1))
+    parts = {part: answers(study, study.right[method], rng) for part in ("val", "test")}
     inputs = summary.Inputs(
         facts=json.dumps(facts),
         account=json.dumps(cut),
@@ -103,7 +104,8 @@ def evaluation(study: Study, dataset: str, method: str, seed: int) -> Evaluation
         infer={},
         classes=study.classes,
         bounds=study.bounds,
-        parts={part: answers(study, study.right[method], rng) for part in ("val", "test")},
+        parts=parts,
+        predictions=parts,
         counts={"account/table": table},
     )
     return summary.evaluate(dataset, method, seed, "balanced", inputs)

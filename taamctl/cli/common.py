@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taamctl.cli import console, this_folder
+from taamctl.cli import console, this_folder, within_memory
 from taamctl.cli.memory_size import size
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import Grid, Settings, Writing
@@ -30,7 +30,6 @@ def make_context(
     *,
     check_methods: bool = False,
     profile: str | None = None,
-    max_memory: str | None = None,
 ) -> Context:
     """Read and check the parameters before any work; `check_methods` imports the methods and checks
     their own sections too, `profile` is set for every method that has it.
@@ -42,7 +41,7 @@ def make_context(
     from taamctl.runtime.layout import Layout
     from taamctl.runtime.raw_files import data_root
 
-    limit = size(max_memory)
+    limit = size(writing.max_memory)
     if settings.outputs.exists() and not settings.outputs.is_dir():
         raise TaamctlError(f"--outputs {settings.outputs} is a file", "name a folder")
     this_folder.warn_of_other_code()
@@ -69,6 +68,7 @@ def make_context(
         progress=make_progress(writing.quiet),
         tell=console.teller(writing.quiet),
         max_memory=limit,
+        admit=within_memory.admit,
     )
 
 

@@ -52,8 +52,6 @@ def source_of(
 ) -> Source:
     """Return the graph that a call names."""
     from taamctl.bank import graph_source
-    from taamctl.params import params_file, plugin_params
-    from taamctl.params import sections as parameters
     from taamctl.runtime.raw_files import data_root as find_root
 
     if named.graph is not None and named.dataset is None:
@@ -61,12 +59,20 @@ def source_of(
         return graph_source.from_file(named.graph)
     if named.graph is not None or named.dataset is None:
         raise TaamctlError("name one graph", "with --graph FILE or --dataset NAME")
+    own = own_params(named.dataset, params, overrides)
+    return graph_source.from_dataset(named.dataset, find_root(data_root), own)
+
+
+def own_params(dataset: str, params: Path | None, overrides: list[str] | None) -> object:
+    """Return a data set's own section of the parameters, or None."""
+    from taamctl.params import params_file, plugin_params
+    from taamctl.params import sections as parameters
+
     path, _ = params_file.locate(params)
     tree = plugin_params.read(path, overrides or (), used=False)
-    plugin_params.complete(tree, "datasets", named.dataset)
-    cls = data_set(named.dataset).meta.params
-    own = parameters.Params(str(path), tree).plugin("datasets", named.dataset, cls)
-    return graph_source.from_dataset(named.dataset, find_root(data_root), own)
+    plugin_params.complete(tree, "datasets", dataset)
+    cls = data_set(dataset).meta.params
+    return parameters.Params(str(path), tree).plugin("datasets", dataset, cls)
 
 
 def graph_to_answer(

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from taamctl.cli import within_memory
 from taamctl.cli.common import make_context
 from taamctl.cli.console import teller
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import Grid, RawSettings, Writing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from distributed import Client
 
+    from taamctl.cli.executor_options import Executor
     from taamctl.pipeline.plain_tables import PlainTable
     from taamctl.pipeline.printed_numbers import Table
     from taamctl.runtime.job import Context
@@ -81,3 +85,30 @@ def plan_of(
     rows = published.rows(target)
     contexts = {(row.method, row.sets): context_of([row.method], row.sets) for row in rows}
     return Plan(target, context_of(sorted({row.method for row in rows})), contexts)
+
+
+def fitting(plans: Sequence[Plan], executor: Executor) -> tuple[list[Plan], Executor]:
+    """Refuse runs that do not fit into `--max-memory`, of the data sets that are there, and return
+    the plans beside as many workers as fit.
+    """
+    from taamctl.pipeline import at_hand
+
+    made = ("split", "precompute", "train", "infer", "eval")
+    every = [context for plan in plans for context in plan.contexts.values()]
+    there = [own for context in every for own in at_hand.of_those_there(context)]
+    fit, executor = within_memory.prepared(there, executor, made)
+    if not fit:
+        return list(plans), executor
+
+    def within(context: Context) -> Context:
+        return replace(context, max_memory=fit[0].max_memory, admit=fit[0].admit)
+
+    return [_changed(plan, within) for plan in plans], executor
+
+
+def _changed(plan: Plan, change: Callable[[Context], Context]) -> Plan:
+    """Return a plan whose runs are of changed contexts; what makes no runs of its own stays."""
+    if not plan.contexts:
+        return plan
+    contexts = {row: change(context) for row, context in plan.contexts.items()}
+    return replace(plan, base=change(plan.base), contexts=contexts)

@@ -58,8 +58,8 @@ MaxMemory = Annotated[
     Option(
         "--max-memory",
         metavar="SIZE",
-        help="Most memory of the whole process, such as 2G; what "
-        "does not fit goes to the disk, results are the same.",
+        help="Most memory of the whole command, such as 2G: what can goes to the disk, with the "
+        "same results; what cannot is refused before it begins.",
     ),
 ]
 Quiet = Annotated[bool, Option("--quiet", help="No progress on stderr.")]
@@ -108,3 +108,4 @@ class Writing:
     force: Force = False
     no_wait: NoWait = False
     quiet: Quiet = False
+    max_memory: MaxMemory = None

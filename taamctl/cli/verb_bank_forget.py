@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from taamctl.cli import graph_memory
 from taamctl.cli.console import teller
 from taamctl.cli.node_list import node_list
 from taamctl.cli.one_graph import OneGraph, context_of, source_of
 from taamctl.cli.progress_bars import make_progress
-from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
+from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.verb_bank_make import Folder, NoWait
 
 
@@ -45,6 +46,7 @@ def forget(
     data_root: DataRoot = None,
     params: ParamsFile = None,
     overrides: Overrides = None,
+    max_memory: MaxMemory = None,
     no_wait: NoWait = False,
     quiet: Quiet = False,
 ) -> None:
@@ -58,6 +60,7 @@ def forget(
     from taamctl.bank import statement as stating
     from taamctl.store import atomic_files
 
+    graph_memory.require("forgetting with", folder, named, max_memory, params, overrides, wide=True)
     done = forgetting.forget(
         folder,
         source_of(named, data_root, params, overrides),

@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from taamctl.cli import graph_memory
 from taamctl.cli.common import source_text
 from taamctl.cli.console import say, teller
 from taamctl.cli.one_graph import OneGraph, context_of, source_of
 from taamctl.cli.progress_bars import make_progress
-from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
+from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.importing.options import listed
 
 Folder = Annotated[Path, Argument(help="The bank's folder.", show_default=False)]
@@ -72,6 +73,7 @@ def add_task(
     data_root: DataRoot = None,
     params: ParamsFile = None,
     overrides: Overrides = None,
+    max_memory: MaxMemory = None,
     no_wait: NoWait = False,
     quiet: Quiet = False,
 ) -> None:
@@ -84,6 +86,9 @@ def add_task(
     """
     from taamctl.bank.add import add
 
+    graph_memory.require(
+        "learning", folder, named, max_memory, params, overrides, per_task=task_per
+    )
     learned = add(
         folder,
         source_of(named, data_root, params, overrides),

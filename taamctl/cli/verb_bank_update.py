@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
+from taamctl.cli import graph_memory
 from taamctl.cli.console import say, teller
 from taamctl.cli.one_graph import OneGraph, context_of, source_of
 from taamctl.cli.progress_bars import make_progress
-from taamctl.cli.shared_options import AsJson, DataRoot, Overrides, ParamsFile, Quiet
+from taamctl.cli.shared_options import AsJson, DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.verb_bank_make import Folder, NoWait
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def update(
     data_root: DataRoot = None,
     params: ParamsFile = None,
     overrides: Overrides = None,
+    max_memory: MaxMemory = None,
     no_wait: NoWait = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -50,6 +52,7 @@ def update(
     earlier = None
     if before is not None:
         earlier = graph_source.from_file(before)
+    graph_memory.require("the update with", folder, named, max_memory, params, overrides, wide=True)
     done = growing.update(
         folder,
         source_of(named, data_root, params, overrides),

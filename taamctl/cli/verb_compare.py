@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from taamctl.cli import within_memory
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
 from taamctl.cli.executor_options import Executor, cluster
 from taamctl.cli.shared_options import Grid, Profile, RawSettings, Writing
 from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
+
+if TYPE_CHECKING:
+    from taamctl.pipeline.compare_runs import Cells
 
 
 def command(
@@ -57,13 +61,19 @@ def command(
     check(orders, splits, scope)
     executor.check()
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
-    cells = compare_runs.plan(context, orders, splits)
+    cells, executor = _fitting(compare_runs.plan(context, orders, splits), executor)
     with cluster(context, executor) as client:
         path = compare_runs.run(context, cells, scope, client)
     if as_json:
         print(path.read_text(encoding="utf-8"), end="")
     else:
         show(path, context.params.section(ReportParams).decimals)
+
+
+def _fitting(cells: Cells, executor: Executor) -> tuple[Cells, Executor]:
+    """Return cells and executor within `--max-memory`."""
+    own, executor = within_memory.prepared([context for _, context in cells], executor)
+    return [(cell, context) for (cell, _), context in zip(cells, own, strict=True)], executor
 
 
 def check(orders: list[str] | None, splits: list[int] | None, scope: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from taamctl.cli import next_step
+from taamctl.cli import next_step, within_memory
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
 from taamctl.cli.shared_options import Grid, Settings, Writing
@@ -47,6 +47,7 @@ def command(
             "add --lens, leave out --per-class, or see eval.json and metrics.json",
         )
     context = make_context(grid, settings, writing)
+    within_memory.require(context, "eval", *(["lens"] * lens))
     walk.one_stage(context, "eval")
     if lens:
         from taamctl.pipeline import lens_run

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from taamctl.cli import next_step
+from taamctl.cli import next_step, within_memory
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Grid, Settings, Writing
 
@@ -27,6 +27,7 @@ def command(
     from taamctl.pipeline import prediction_table, routing_account, walk
 
     context = make_context(grid, settings, writing, check_methods=True)
+    within_memory.require(context, "infer")
     walk.one_stage(context, "infer")
     routing_account.tell(context)
     if csv is not None:

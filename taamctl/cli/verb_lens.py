@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
-from taamctl.cli import next_step
+from taamctl.cli import next_step, within_memory
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Grid, Settings, Writing
 
@@ -28,6 +28,7 @@ def command(
     from taamctl.pipeline import own_graphs
 
     context = make_context(grid, settings, writing)
+    within_memory.require(context, "lens")
     if own:
         own_graphs.look(context)
         return

@@ -69,7 +69,7 @@ def command(
     from taamctl.planning import plan
 
     context = make_context(
-        grid, settings, Writing(quiet=quiet), check_methods=True, max_memory=max_memory
+        grid, settings, Writing(quiet=quiet, max_memory=max_memory), check_methods=True
     )
     graphs = _graphs(context, grid.datasets, numbers)
     threads = context.params.section(TrainParams).threads

@@ -59,6 +59,7 @@ def command(
     # What can be refused is refused before any work.
     executor.check()
     planned = [reproduce_plans.plan_of(name, wanted, seeds, settings, writing) for name in targets]
+    planned, executor = reproduce_plans.fitting(planned, executor)
     shown = []
     with cluster(planned[0].base, executor) as client:
         for plan in planned:

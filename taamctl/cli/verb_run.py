@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from taamctl.cli import within_memory
 from taamctl.cli.common import make_context
 from taamctl.cli.executor_options import Executor, cluster
 from taamctl.cli.live_metrics import Listening
@@ -65,6 +66,7 @@ def command(
         show_status(context, as_json=as_json)
         return
     context = listening.to(context)
+    (context,), executor = within_memory.prepared([context], executor)
     with cluster(context, executor) as client:
         path = walk.whole(context, client)
     input_gate.require_own(context, path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taamctl.cli import next_step
+from taamctl.cli import next_step, within_memory
 from taamctl.cli.common import make_context
 from taamctl.cli.shared_options import Datasets, Grid, RawSettings, Writing
 
@@ -15,5 +15,6 @@ def command(*, datasets: Datasets = None, settings: RawSettings, writing: Writin
 
     grid = Grid(datasets)
     context = make_context(grid, settings, writing)
+    within_memory.require(context, "split")
     walk.one_stage(context, "split")
     context.tell(f"next: {next_step.command('precompute', grid, settings)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from taamctl.cli import graph_memory
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
 from taamctl.cli.shared_options import Grid, Profile, RawSettings, Writing
@@ -68,6 +69,7 @@ def command(
 
     options = StreamOptions(snapshots, span(every), times, draw, held, unknown, experts)
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
+    graph_memory.require_replays(context)
     paths = stream_files.run(context, options)
     if as_json:
         found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taamctl.cli import next_step
+from taamctl.cli import next_step, within_memory
 from taamctl.cli.common import make_context
 from taamctl.cli.live_metrics import Listening
 from taamctl.cli.shared_options import Grid, Settings, Writing
@@ -13,5 +13,6 @@ def command(grid: Grid, settings: Settings, listening: Listening, writing: Writi
     from taamctl.pipeline import walk
 
     context = make_context(grid, settings, writing, check_methods=True)
+    within_memory.require(context, "train")
     walk.one_stage(listening.to(context), "train")
     context.tell(f"next: {next_step.command('infer', grid, settings)}")

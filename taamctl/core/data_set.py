@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from taamctl.core import registry
 
 if TYPE_CHECKING:
+    from taamctl.core.edge_rows import GraphRows
     from taamctl.core.rows import FeatureRows
     from taamctl.core.types import NodeGraph
 
@@ -87,6 +89,8 @@ class DataSet:
         load: (data root, own parameters) -> the whole graph.
         rows: (data root, own parameters) -> its features a few rows at a time (`features` in the
             module); None where it offers only the whole graph.
+        large: (data root, own parameters) -> the whole graph, of which nothing large is in memory
+            (`graph_rows` in the module); None where it does not offer that.
         layouts: where its main raw file may lie below a data root (`LAYOUTS`).
         beside: patterns of what else belongs to it, in the same folder (`RAW`).
         imported: the file in the working folder that it was imported into, or None (`IMPORTED`).
@@ -100,6 +104,7 @@ class DataSet:
     meta: Meta
     load: Callable[[Path | None, object], NodeGraph]
     rows: Callable[[Path | None, object], FeatureRows] | None = None
+    large: Callable[[Path | None, object], GraphRows] | None = None
     layouts: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     imported: Path | None = None
@@ -108,6 +113,14 @@ class DataSet:
     sizes: Mapping[str, Sizes] = field(default_factory=dict)
     module: str = ""
 
+    def graph_rows(self, root: Path | None, own: object) -> GraphRows:
+        """Return its graph a range of rows at a time, which may be loaded as a whole for that."""
+        if self.large is not None:
+            return self.large(root, own)
+        from taamctl.core.edge_rows import in_rows
+
+        return in_rows(self.load(root, own))
+
 
 def data_set(name: str) -> DataSet:
     """Return a data set by its name.
@@ -115,13 +128,18 @@ def data_set(name: str) -> DataSet:
     Raises:
         TaamctlError: there is none of that name, or its module cannot be imported.
     """
-    module = registry.load(PACKAGE, name)
+    return described(name, registry.load(PACKAGE, name))
+
+
+def described(name: str, module: ModuleType) -> DataSet:
+    """Return a data set by what stands for its module."""
     imported: Path | None = getattr(module, "IMPORTED", None)
     return DataSet(
         name=name,
         meta=module.META,
         load=module.load,
         rows=getattr(module, "features", None),
+        large=getattr(module, "graph_rows", None),
         layouts=getattr(module, "LAYOUTS", ()),
         beside=getattr(module, "RAW", ()),
         imported=imported,

@@ -11,11 +11,12 @@ PERIODS = (("days", 86_400.0), ("h", 3600.0), ("min", 60.0))
 
 
 def parse_bytes(option: str, text: str) -> int:
-    """Return the bytes of `512M`, `2G`, or a plain number.
+    """Return the bytes of `512M`, `2G` or `2GiB`, or a plain number.
 
     Raises:
         TaamctlError: no number above 0; it names the option.
     """
+    text = text.removesuffix("iB")
     power = POWERS.get(text[-1:].upper(), 0)
     try:
         size = int(float(text[:-1] if power else text) * 2**power)

@@ -1,13 +1,17 @@
-"""The features of a user's own graph, a few rows at a time."""
+"""A user's own graph, a few rows at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from taamctl.core.edge_rows import EdgeRows, GraphRows, Read
 from taamctl.core.rows import FeatureRows, block_rows
-from taamctl.core.types import CSR, Array
+from taamctl.core.types import CSR, Array, Given
 from taamctl.datasets._graph_file import opened
+
+STATED = ("arrival", "part", "time")  # what a split reads of what a graph states
 
 
 def features(path: Path) -> FeatureRows:
@@ -21,6 +25,30 @@ def features(path: Path) -> FeatureRows:
         shape = (file.shape("labels")[0], int(file.attribute("num_features")))
         dense = file.has("features/dense")
     return FeatureRows(shape, lambda: _blocks(path, shape, dense))
+
+
+def graph(path: Path) -> GraphRows:
+    """Return `data/NAME.h5` of which nothing large is in memory; names of nodes are left out.
+
+    Raises:
+        TaamctlError: missing, damaged, unfinished, or no imported graph.
+    """
+    with opened(path) as file:
+        stated = {name: file.read(f"given/{name}") for name in STATED if file.has(f"given/{name}")}
+        return GraphRows(
+            EdgeRows(file.read("adjacency/indptr"), lambda: _edges(path)),
+            features(path),
+            file.read("labels"),
+            tuple(file.read("classes/name").tolist()),
+            tuple(file.read("notes").tolist()) if file.has("notes") else (),
+            Given(**stated),
+        )
+
+
+@contextmanager
+def _edges(path: Path) -> Iterator[Read]:
+    with opened(path) as file:
+        yield lambda low, high: file.rows("adjacency/indices", low, high)
 
 
 def _blocks(path: Path, shape: tuple[int, int], dense: bool) -> Iterator[Array | CSR]:

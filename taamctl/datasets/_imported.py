@@ -146,4 +146,5 @@ def module(path: Path) -> Any:
         TASKS=tasks,
         load=lambda root, params=None: read(path),
         features=lambda root, params=None: _graph_rows.features(path),
+        graph_rows=lambda root, params=None: _graph_rows.graph(path),
     )

@@ -5,9 +5,20 @@ Pure functions; fractions, never per cent; NaN where there is nothing.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from taamctl.core.types import Array
+
+
+class ByStage(Protocol):
+    """[T, N] integer predictions of which a stage may be read when it is asked for; an array is
+    one.
+    """
+
+    def __getitem__(self, stage: int, /) -> Array:
+        """Return the predictions of a stage, [N]; -1 is the last."""
 
 
 def class_recall(y: Array, predicted: Array, num_classes: int) -> Array:
@@ -18,7 +29,7 @@ def class_recall(y: Array, predicted: Array, num_classes: int) -> Array:
 
 
 def accuracy_matrix(
-    y: Array, task: Array, predicted: Array, bounds: Array, averaging: str
+    y: Array, task: Array, predicted: ByStage, bounds: Array, averaging: str
 ) -> Array:
     """Return M[t, j], the accuracy on task j after stage t; NaN where j > t, where a stage has no
     model, or a task no node.
@@ -33,18 +44,17 @@ def accuracy_matrix(
     t = len(bounds)
     out = np.full((t, t), np.nan)
     for stage in range(t):
-        if len(predicted[stage]) and (predicted[stage] < 0).all():
+        answers = predicted[stage]
+        if len(answers) and (answers < 0).all():
             continue
-        recall = class_recall(y, predicted[stage], int(bounds[-1][1]))
+        recall = class_recall(y, answers, int(bounds[-1][1]))
         for j in range(stage + 1):
             rows = task == j
             if not rows.any():
                 continue
             own = recall[bounds[j][0] : bounds[j][1]]
             out[stage, j] = (
-                np.nanmean(own)
-                if averaging == "balanced"
-                else (predicted[stage][rows] == y[rows]).mean()
+                np.nanmean(own) if averaging == "balanced" else (answers[rows] == y[rows]).mean()
             )
     return out
 

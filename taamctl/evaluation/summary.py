@@ -10,6 +10,7 @@ import numpy as np
 
 from taamctl.core.types import SCOPES, Array
 from taamctl.evaluation import confusion, cost, data_account, matrix, node_sampling, routing
+from taamctl.evaluation.matrix import ByStage
 from taamctl.evaluation.record import (
     Cost,
     Evaluation,
@@ -23,7 +24,8 @@ from taamctl.evaluation.record import (
 )
 
 AVERAGINGS = ("balanced", "micro")
-ARRAYS = ("y", "task", "decision", "similarity", "margin", "legacy", "grid", *SCOPES)
+ARRAYS = ("y", "task", "decision", "similarity", "margin", "grid")
+PREDICTIONS = ("legacy", *SCOPES)
 # How the decisions were made and how sure they are; not in artefacts from before that was known.
 ROUTING = ("routing/used", "routing/name", "routing/halves")
 
@@ -81,6 +83,7 @@ class Inputs:
         split, infer: the parameters of those.
         classes, bounds: names [C], class ranges [T, 2].
         parts: by part, the arrays named in `ARRAYS`.
+        predictions: by part, those named in `PREDICTIONS`, [T, N] each.
         routing: those named in `ROUTING`; none where they were not kept.
         counts: those named in `data_account.ARRAYS`.
     """
@@ -92,6 +95,7 @@ class Inputs:
     classes: list[str]
     bounds: Array
     parts: Mapping[str, Mapping[str, Array]]
+    predictions: Mapping[str, Mapping[str, ByStage]]
     routing: Mapping[str, Array] = field(default_factory=dict)
     counts: Mapping[str, Array] = field(default_factory=dict)
 
@@ -131,7 +135,11 @@ def evaluate(dataset: str, method: str, seed: int, averaging: str, inputs: Input
         parameters=costs(facts, len(bounds)),
         parts={
             part: part_summary(
-                arrays, bounds, facts.task_id, facts.routed[-1], sureness(inputs.routing, part)
+                arrays,
+                inputs.predictions[part],
+                bounds,
+                (facts.task_id, facts.routed[-1]),
+                sureness(inputs.routing, part),
             )
             for part, arrays in inputs.parts.items()
         },
@@ -139,7 +147,7 @@ def evaluate(dataset: str, method: str, seed: int, averaging: str, inputs: Input
 
 
 def scope_summary(
-    y: Array, task: Array, predicted: Array, bounds: Array
+    y: Array, task: Array, predicted: ByStage, bounds: Array
 ) -> dict[str, ScopeSummary]:
     """Return the summary of one logit scope by averaging."""
     out = {}
@@ -192,24 +200,27 @@ def _smallest(shares: Array) -> Number:
 
 def part_summary(
     arrays: Mapping[str, Array],
+    predicted: Mapping[str, ByStage],
     bounds: Array,
-    kind: str,
-    metric: str,
+    routed: tuple[str, str],
     sure: Sureness = Sureness(),
 ) -> PartSummary:
     """Return one part's summary.
 
     Args:
-        arrays: those named in `ARRAYS`, as in the `infer` artefact. `legacy` explains printed
-            values only: the final model stands in for every stage's model.
-        kind: how the method gets its task IDs: `inferred`, `given` or `none`.
-        metric: of the inference, such as `cosine`, or its router.
+        arrays: those named in `ARRAYS`, as in the `infer` artefact.
+        predicted: those named in `PREDICTIONS`. `legacy` explains printed values only: the final
+            model stands in for every stage's model.
+        routed: how the method gets its task IDs: `inferred`, `given` or `none`; and the metric of
+            the inference, such as `cosine`, or its router.
         sure: how sure the decisions are.
     """
     y = arrays["y"]
     task = arrays["task"]
+    kind, metric = routed
+    last = {scope: predicted[scope][-1] for scope in SCOPES}
     legacy = {
-        averaging: matrix.accuracy_matrix(y, task, arrays["legacy"], bounds, averaging)
+        averaging: matrix.accuracy_matrix(y, task, predicted["legacy"], bounds, averaging)
         for averaging in AVERAGINGS
     }
     accuracy = numbers(matrix.task_id_accuracy(arrays["decision"]))
@@ -218,18 +229,18 @@ def part_summary(
     return PartSummary(
         nodes=len(y),
         class_nodes=np.bincount(y, minlength=int(bounds[-1][1])).tolist(),
-        scopes={scope: scope_summary(y, task, arrays[scope], bounds) for scope in SCOPES},
+        scopes={scope: scope_summary(y, task, predicted[scope], bounds) for scope in SCOPES},
         legacy_af={
             averaging: number(matrix.average_forgetting(found))
             for averaging, found in legacy.items()
         },
         class_recall={
-            scope: numbers(matrix.class_recall(y, arrays[scope][-1], int(bounds[-1][1])))
+            scope: numbers(matrix.class_recall(y, last[scope], int(bounds[-1][1])))
             for scope in SCOPES
         },
-        confused={scope: confusion.confused(y, arrays[scope][-1]) for scope in SCOPES},
+        confused={scope: confusion.confused(y, last[scope]) for scope in SCOPES},
         tasks_answered={
-            scope: confusion.tasks_answered(task, arrays[scope][-1], bounds) for scope in SCOPES
+            scope: confusion.tasks_answered(task, last[scope], bounds) for scope in SCOPES
         },
         task_id=TaskIdSummary(
             kind=kind,

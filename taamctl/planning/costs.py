@@ -11,7 +11,9 @@ import math
 from dataclasses import dataclass, replace
 
 from taamctl.core.units import MIB
+from taamctl.learning.routing.stage_answers import FEW
 from taamctl.params.train_params import RidgeParams
+from taamctl.stream.kept_edges import PASSES
 
 HIDDEN = 256  # width of the backbone
 COLUMNS = 256  # columns that one propagation step takes at a time
@@ -42,17 +44,25 @@ EVAL_PAIR = 0.00012  # seconds per stage and task
 REPORT = 8.0  # seconds of tables, seven figures and the page, per data set
 
 # --- fitted: memory
-PLAIN = 62 * MIB  # Python with numpy and h5py
+PLAIN = 112 * MIB  # Python with numpy and h5py
 TORCH = 260 * MIB  # with torch
-SPLIT_EDGE = 11.0  # bytes per entry used
+SPLIT_FIXED = 110 * MIB  # split: of a range of edges, at most
+SPLIT_RANGE = 48.0  # bytes per entry of a smaller graph
+SPLIT_KEPT = 10.0  # bytes per entry inside a (task, part)
+SPLIT_MIXED = 25.0  # bytes per entry inside all val or all test nodes
 SPLIT_NODE = 60.0  # bytes per node
-SPARSE_COPIES = 2.5  # split: sparse X held at once
+SPLIT_LOADED = 14.0  # bytes per entry of a graph that is loaded as a whole, while it is
+SPARSE_COPIES = 2.5  # split: sparse X held at once, where it is loaded as a whole
 GROUP_ENTRY = 16.0  # precompute: bytes per entry of the group at work
 GROUP_COPIES = 3.0  # precompute: N x columns arrays beside it
 GROUP_FIXED = 64 * MIB  # of a range of edges and a block of rows
 SKEW = 2.0  # time of the longest task over the mean one
-TRAIN_MODULATED = (1.25, 1.5)  # N x F and N x 256 arrays of the rows learned at once
+TRAIN_MODULATED = (1.25, 2.6)  # N x F and N x 256 arrays of the rows learned at once
 TRAIN_NET = (2.0, 6.0)
+EVAL_NODE = 50.0  # eval: bytes per node, whatever the stages
+INFER_MODEL = 0.6  # infer: of the arrays of an answer for a task's test rows
+INFER_ANSWERS = 1.25  # and of the predictions that are held in memory
+INFER_NODE = 24.0  # bytes per node
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,8 @@ class Counts:
         kept, mixed: entries inside a (task, part); entries inside all val or inside all test nodes.
         features, filled, filled_h: F; share of X, and of H, that is not 0.
         train, val, test: rows of the parts. largest: training rows of the largest task.
-        streams: the source gives X a few rows at a time. dense: X is held densely, zeros and all.
+        streams: the source gives X a few rows at a time. large: its edges likewise.
+        dense: X is held densely, zeros and all.
     """
 
     nodes: int
@@ -137,6 +148,7 @@ class Counts:
     largest: int
     streams: bool = False
     dense: bool = False
+    large: bool = False
 
     @property
     def is_sparse(self) -> bool:
@@ -205,13 +217,20 @@ def reach(filled: float, degree: float, hops: int) -> float:
 def split(c: Counts, r: Rates) -> Cost:
     """Price `split`: seconds = sorts x E log2 E / sort + passes over X; disk = 4 bytes per edge
     kept and 32 per row.
+
+    Memory is what is made of the edges that are kept, and the pairs counted at once; a graph that
+    does not come in rows lies in memory beside it.
     """
     sorts = SPLIT_SORTS * c.used * math.log2(c.used + 2) / r.sort
     seconds = sorts + SPLIT_PASSES * c.raw / r.copy + c.raw / HASHED
     disk = 4.0 * (c.kept + c.mixed) + 32.0 * c.rows
-    x = c.raw * (SPARSE_COPIES if c.is_sparse else 1.0)
-    memory = PLAIN + SPLIT_EDGE * c.used + SPLIT_NODE * c.nodes + x
-    return Cost("split", memory, disk, PER_ARTEFACT + seconds + disk / r.disk)
+    counted = 8.0 / PASSES * c.used
+    work = counted + SPLIT_KEPT * c.kept + SPLIT_MIXED * c.mixed + SPLIT_NODE * c.nodes
+    if not c.large:
+        x = c.raw * (SPARSE_COPIES if c.is_sparse else 1.0)
+        work = max(SPLIT_LOADED * c.used, x + 4.0 * c.used + work)
+    work += TORCH + min(SPLIT_FIXED, SPLIT_RANGE * c.used)
+    return Cost("split", work, disk, PER_ARTEFACT + seconds + disk / r.disk)
 
 
 def stored_x(c: Counts) -> float:
@@ -357,7 +376,12 @@ def infer(c: Counts, r: Rates, answer: float, *, once: bool) -> Cost:
     one = answer * queries / r.dense + passes / r.lanes
     disk = queries * (16.0 * c.tasks + 16.0)
     model = 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN)
-    memory = TORCH + 4.0 * max(c.val, c.test) * c.features + model + 2 * disk
+    asked = c.largest / 3
+    if not once:
+        asked = max(c.val, c.test)
+    answers = sum(4.0 * 4 * min(FEW, c.tasks * nodes) for nodes in (c.val, c.test))
+    memory = TORCH + 4.0 * asked * c.features + INFER_MODEL * model + INFER_NODE * queries
+    memory += INFER_ANSWERS * answers
     return Cost("infer", memory, disk, PER_ARTEFACT + one * times + disk / r.disk)
 
 
@@ -366,9 +390,10 @@ def evaluate(c: Counts) -> Cost:
     counted = 4.0 * c.tasks * (c.val + c.test)
     disk = 200.0 * c.tasks**2 + 20_000
     small = EVAL_START + EVAL_CLASS * c.classes + EVAL_PAIR * c.tasks**2
-    return Cost("eval", PLAIN + 5.0 * counted, disk, small + counted / EVAL)
+    memory = PLAIN + EVAL_NODE * (c.val + c.test)
+    return Cost("eval", memory, disk, small + counted / EVAL)
 
 
 def report() -> Cost:
     """Price `report`: figures, whatever the graph's size."""
-    return Cost("report", PLAIN + 150 * MIB, 3e6, REPORT)
+    return Cost("report", TORCH + 150 * MIB, 3e6, REPORT)

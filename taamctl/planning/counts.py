@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taamctl.core.data_set import DataSet, data_set
+from taamctl.core.data_set import DataSet, data_set, described
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.datasets import _graph_file
@@ -67,7 +67,8 @@ class Graph:
         directed: used as directed where `split.symmetrize` is `as_released`.
         tasks: how many the graph itself states. share: of edges inside a task (low, middle, high).
         labelled: share of the nodes that have a label.
-        streams: its source gives X a few rows at a time. file: `data/NAME.h5` of an imported graph.
+        streams: its source gives X a few rows at a time. large: its edges likewise.
+        file: `data/NAME.h5` of an imported graph.
         brought: there may be raw data of it, and so a split. notes: what was assumed.
     """
 
@@ -84,6 +85,7 @@ class Graph:
     share: tuple[float, float, float] = SHARE
     labelled: float = 1.0
     streams: bool = False
+    large: bool = False
     file: Path | None = None
     brought: bool = True
     notes: tuple[str, ...] = ()
@@ -122,6 +124,7 @@ def given(
         classes,
         labelled=known / nodes,
         streams=True,
+        large=True,
         brought=False,
         notes=(*GIVEN_RULES, LABELLED_RULE) if known < nodes else GIVEN_RULES,
     )
@@ -132,9 +135,20 @@ def of_dataset(context: Context, name: str) -> Graph:
     `data/NAME.h5`; raw data is not read.
     """
     source = data_set(name)
+    return of_source(source, context.params.plugin("datasets", name, source.meta.params))
+
+
+def of_file(path: Path) -> Graph:
+    """Return the same of a graph file, wherever it lies."""
+    return of_source(described(path.stem, module(path)), None)
+
+
+def of_source(source: DataSet, own: object) -> Graph:
+    """Return the same of a data set with its own parameters."""
+    name = source.name
     meta = source.meta
     if meta.nodes < 0:
-        return _generated(source, context.params.plugin("datasets", name, meta.params))
+        return _generated(source, own)
     notes: tuple[str, ...] = ()
     dense = False
     if source.imported is not None:
@@ -144,7 +158,7 @@ def of_dataset(context: Context, name: str) -> Graph:
     else:
         joined, filled = 2.0, 1.0
         notes = (UNKNOWN_RULE,)
-    if "part" in getattr(module, "STATES", ()):
+    if "part" in source.states:
         notes = (*notes, PARTS_RULE)
     return Graph(
         name,
@@ -158,6 +172,7 @@ def of_dataset(context: Context, name: str) -> Graph:
         meta.directed,
         source.tasks,
         streams=source.rows is not None,
+        large=source.large is not None,
         file=source.imported,
         notes=notes,
     )
@@ -259,6 +274,7 @@ def _counts(graph: Graph, hops: int, kept: int, parts: tuple[int, int, int], **o
         dense=graph.dense,
         filled_h=reach(graph.filled, kept / max(1, train + val + test), hops),
         streams=graph.streams,
+        large=graph.large,
         kept=kept,
         train=train,
         val=val,

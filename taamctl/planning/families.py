@@ -105,6 +105,8 @@ def answering(method: Method, c: Counts, w: Workload, r: Rates) -> Cost:
     """
     answer = formula_of(method.facts.family, method.params).answer(method.params, c)
     cost = costs.infer(c, r, answer, once=method.cumulative)
+    if isinstance(method.params, RidgeParams):
+        cost = ridge_costs.with_sums(cost, c, method.params)
     if method.facts.task_id == "inferred":
         cost = ridge_costs.with_routers(cost, c, w, r)
     return replace(cost, rough="edges" in method.facts.query_needs)

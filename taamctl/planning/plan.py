@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypedDict
 
@@ -16,6 +17,7 @@ from taamctl.core.plain_values import canonical
 from taamctl.core.types import StreamInfo
 from taamctl.core.units import format_bytes
 from taamctl.learning.contract import device as devices
+from taamctl.learning.contract.method import Method
 from taamctl.learning.contract.method_plugin import declaring, method_class
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
@@ -160,20 +162,27 @@ LENS_RULE = (
 )
 
 
-def _graph(
-    context: Context, graph: counts.Graph, rates: Rates, machine: Machine, rehearsed: bool
-) -> GraphPlan:
-    work = workload(context)
+def counted(context: Context, graph: counts.Graph, hops: int) -> tuple[Range, Path | None]:
+    """Return the counts of a graph, and the split that they are from where one is there."""
     params = context.params.section(SplitParams)
     own = context.params.tree["datasets"].get(graph.name)
     recorded = atomic_files.strict({"dataset": canonical(own or None), "split": canonical(params)})
     file = counts.split_file(context, graph, recorded)
-    origin, notes = "estimated", graph.notes
     if file is not None:
-        middle = low = high = counts.exact(graph, file, work.hops)
-        origin, notes = f"exact, from {file}", ()
-    else:
-        low, middle, high = (counts.estimated(graph, params, work.hops, s) for s in graph.share)
+        return (counts.exact(graph, file, hops),) * 3, file
+    low, middle, high = (counts.estimated(graph, params, hops, s) for s in graph.share)
+    return (low, middle, high), None
+
+
+def _graph(
+    context: Context, graph: counts.Graph, rates: Rates, machine: Machine, rehearsed: bool
+) -> GraphPlan:
+    work = workload(context)
+    (low, middle, high), file = counted(context, graph, work.hops)
+    origin = f"exact, from {file}"
+    notes: tuple[str, ...] = ()
+    if file is None:
+        origin, notes = "estimated", graph.notes
         fewest, usual, most = (f"{share:.0%}" for share in graph.share)
         share = (
             f"{usual} of the edges are taken to join nodes of one task, {fewest} to {most} give "
@@ -253,7 +262,7 @@ def lines(
         measured: method -> what it takes at the middle counts: other counts and parameters are in
             proportion to the formulas.
     """
-    run, train = context.params.section(RunParams), context.params.section(TrainParams)
+    run = context.params.section(RunParams)
     low, middle, high = three
 
     def line(price: Pricing, method: str = "", times: int = 1, parts: int = 1) -> Line:
@@ -261,8 +270,8 @@ def lines(
 
     out = [line(lambda c: costs.split(c, rates)), line(lambda c: costs.precompute(c, work, rates))]
     for name in run.methods:
-        own = context.params.plugin("methods", name, registry.method_params(name))
-        method = declaring(name, own, SMALL, train)
+        method = declared(context, name)
+        own = method.params
         alone = method.independent and method.facts.sees == "current"
         price: Pricing = partial(training, method.facts.family, own, w=work, r=rates)
         of = partial(line, method=name, times=len(run.seeds))
@@ -276,6 +285,12 @@ def lines(
         out.append(of(answer))
         out.append(of(costs.evaluate))
     return [*out, line(lambda c: costs.report())]
+
+
+def declared(context: Context, name: str) -> Method:
+    """Return a method that tells how its tasks hang together."""
+    own = context.params.plugin("methods", name, registry.method_params(name))
+    return declaring(name, own, SMALL, context.params.section(TrainParams))
 
 
 def _scaled(price: Pricing, by: float) -> Pricing:

@@ -6,11 +6,17 @@ from dataclasses import replace
 
 from taamctl.learning.kernels import squeezed
 from taamctl.learning.kernels.ridge_search import GRID
+from taamctl.learning.routing.routing_lens import ROWS
+from taamctl.params.train_params import RidgeParams
 from taamctl.planning.costs import PER_ARTEFACT, TORCH, Cost, Counts, Rates, Workload
 
 RIDGE_SOLVES = 1.2  # float64 products of P x P matrices that solving one stage amounts to
 SQUEEZES = squeezed.STEPS + 1  # products of a task's covariance with its directions
 SQUEEZE_SPARSE = 0.25  # time of such a product over sparse rows, over that of full ones, at most
+
+LENS_WIDE = 12.0  # lens: bytes per node and number of a profile
+LENS_ROW = 24.0  # and per node and feature
+SUMS = 8.0  # bytes per task and entry of a Gram matrix
 
 
 def train_ridge(c: Counts, r: Rates, width: int, views: int) -> Cost:
@@ -53,5 +59,30 @@ def with_routers(cost: Cost, c: Counts, w: Workload, r: Rates) -> Cost:
     if w.routers is None:
         return cost
     views = 1 + len(w.routers.hops) * w.routers.views
-    solved = train_ridge(c, r, w.routers.profile_width(c.features), views)
-    return replace(cost, seconds=cost.seconds + solved.seconds)
+    width = w.routers.profile_width(c.features)
+    solved = train_ridge(c, r, width, views)
+    cost = replace(cost, seconds=cost.seconds + solved.seconds)
+    return with_sums(cost, c, w.routers)
+
+
+def with_sums(cost: Cost, c: Counts, params: RidgeParams) -> Cost:
+    """Add to a cost the memory of the sums of all tasks."""
+    sums = SUMS * c.tasks * params.profile_width(c.features) ** 2
+    return replace(cost, memory=cost.memory + sums)
+
+
+def lens(c: Counts, router: RidgeParams, *, routed: bool) -> Cost:
+    """Price the memory of `lens`: val and test parts task by task and as one graph; its seconds are
+    not priced.
+
+    Args:
+        routed: all routers are asked, each of which reads all nodes' profiles.
+    """
+    held = 2.0 * (c.val + c.test) * c.features * (8.0 * c.filled + 4.0)
+    cost = Cost("lens", TORCH + held, 0.0, 0.0, rough=True)
+    if not routed:
+        return replace(cost, memory=cost.memory + held)
+    width = router.profile_width(c.features)
+    rows = max(c.val, c.test)
+    part = min(rows, ROWS) * LENS_WIDE * width + rows * LENS_ROW * c.features
+    return with_sums(replace(cost, memory=cost.memory + part), c, router)

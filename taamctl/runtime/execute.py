@@ -11,6 +11,7 @@ from pathlib import Path
 
 from taamctl.core import subnormals
 from taamctl.core.plain_values import Plain, canonical
+from taamctl.core.units import MIB, format_bytes
 from taamctl.runtime import input_gate, provenance
 from taamctl.runtime.artefact_key import Record, altered, code_of, is_key, is_same_code, key_of
 from taamctl.runtime.job import Context, Job, Outcome
@@ -61,6 +62,7 @@ def _made_or_reused(
         if there is not None:
             done()  # a run that was stopped between its sidecar and this left it undone
             return there
+        context.admit(context, job)
         code = code_of(job)
         input_gate.require_same_code(context, code.paths)
         with context.progress.during(f"{job.stage} {job.label}"):
@@ -74,7 +76,17 @@ def _made_or_reused(
             f"{job.stage} {job.label}: wrote {main} in {cost['wall_s']:.1f} s "
             f"({cost['cpu_s']:.1f} s of CPU, process peak {cost['peak_memory_mib']:.0f} MiB)"
         )
+        _tell_over(context, job, cost["peak_memory_mib"])
         return Outcome(main, False, record)
+
+
+def _tell_over(context: Context, job: Job, peak: float) -> None:
+    """Say where a stage took more memory than it was allowed, and so than it was estimated to."""
+    if context.max_memory is not None and peak * MIB > context.max_memory:
+        context.tell(
+            f"note: {job.stage} {job.label}: the process has taken {format_bytes(peak * MIB)}, "
+            f"more than --max-memory {format_bytes(context.max_memory)}: the estimate was too low"
+        )
 
 
 def _computed(

@@ -18,9 +18,12 @@ def message_edges(adjacency: CSR, rule: str, directed: bool) -> CSR:
         rule: `always`, `never`, or `as_released`: unless the published experiments use the data set
             as `directed`.
     """
-    if rule == "always" or (rule == "as_released" and not directed):
-        return symmetrise(adjacency)
-    return adjacency
+    return symmetrise(adjacency) if is_used_both_ways(rule, directed) else adjacency
+
+
+def is_used_both_ways(rule: str, directed: bool) -> bool:
+    """Tell whether a rule of `message_edges` joins edges with their reverses."""
+    return rule == "always" or (rule == "as_released" and not directed)
 
 
 def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
@@ -38,11 +41,11 @@ def induce(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
     group = np.repeat(np.arange(len(offset) - 1, dtype=np.int32), np.diff(offset))
     edges = _inside(adjacency, orig_id, group)
     ascending = (np.diff(orig_id) > 0) | (np.diff(group) != 0)
-    return edges if ascending.all() else _with_sorted_rows(edges)
+    return edges if ascending.all() else with_sorted_rows(edges)
 
 
-def _with_sorted_rows(edges: CSR) -> CSR:
-    """Return the same edges with ascending columns in every row."""
+def with_sorted_rows(edges: CSR) -> CSR:
+    """Return the same edges, [M, M] binary, with ascending columns in every row."""
     m = to_scipy(edges, np.int8)
     m.has_sorted_indices = False  # scipy would take our word for it
     m.sort_indices()
@@ -88,7 +91,7 @@ def induce_mixed(adjacency: CSR, orig_id: Array, offset: Array) -> CSR:
     """
     part = np.repeat(np.arange(len(offset) - 1, dtype=np.int32) % 3, np.diff(offset))
     # a part's nodes come task by task, and not in their own order
-    return _with_sorted_rows(_inside(adjacency, orig_id, np.where(part == 0, np.int32(-1), part)))
+    return with_sorted_rows(_inside(adjacency, orig_id, np.where(part == 0, np.int32(-1), part)))
 
 
 def account(edges: CSR, offset: Array) -> Array:
@@ -107,6 +110,5 @@ def account(edges: CSR, offset: Array) -> Array:
         loops[rows[rows == columns]] += 1  # a row has one loop at most
         sends[columns[rows != columns]] = True
     isolated = (degree == loops) & ~sends
-    per_node = np.stack([np.ones_like(degree), degree, loops, isolated], axis=1, dtype=np.int64)
-    sums = np.pad(np.cumsum(per_node, axis=0), ((1, 0), (0, 0)))
-    return np.asarray(np.diff(sums[offset], axis=0))
+    sums = [np.diff(np.pad(np.cumsum(n), (1, 0))[offset]) for n in (degree, loops, isolated)]
+    return np.stack([np.diff(offset), *sums], axis=1, dtype=np.int64)

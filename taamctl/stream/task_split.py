@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from taamctl.core.data_set import Meta
+from taamctl.core.edge_rows import GraphRows, in_rows
 from taamctl.core.plain_values import Plain
 from taamctl.core.plain_values import canonical as as_plain
 from taamctl.core.types import CSR, Array, NodeGraph, TaskStream
 from taamctl.graph import canonical
 from taamctl.params.split_params import SplitParams
-from taamctl.stream.induce import account, induce, induce_mixed, message_edges
+from taamctl.stream.induce import account, is_used_both_ways
+from taamctl.stream.kept_edges import kept_edges
 from taamctl.stream.node_parts import group_nodes, rule
 from taamctl.stream.order import Dropped, build_stream
 
@@ -90,7 +92,13 @@ class Split:
 
 
 def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
-    """Split a graph into tasks and parts.
+    """Split a graph in memory into tasks and parts."""
+    return split_rows(in_rows(raw), facts, params)
+
+
+def split_rows(raw: GraphRows, facts: Facts, params: SplitParams) -> Split:
+    """Split a graph into tasks and parts; its edges are read a range of rows at a time, unless the
+    nodes are to stand in the order of a reader.
 
     Source: TAAM (2026), released preparation code; `symmetrize: as_released` leaves only ogbn-arxiv
     directed, as that code does.
@@ -101,12 +109,12 @@ def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
         labels = np.where(labels < 0, facts.unlabelled_as, labels)
         fate = f"taken as {raw.class_names[facts.unlabelled_as]}"
     stream, dropped = build_stream(labels, raw.class_names, params, raw.given)
-    order = np.arange(raw.num_nodes)
+    order = np.arange(raw.edges.num_nodes)
     if params.node_order == "reader" and facts.reordered:
-        order = canonical.reader_order(raw.adjacency)
+        order = canonical.reader_order(raw.edges.whole())
     orig_id, y, offset = group_nodes(labels, order, stream, params, raw.given)
-    adjacency = message_edges(raw.adjacency, params.symmetrize, facts.directed)
-    edges = induce(adjacency, orig_id, offset)
+    both_ways = is_used_both_ways(params.symmetrize, facts.directed)
+    kept = kept_edges(raw.edges, orig_id, offset, both_ways=both_ways)
     part_of_row = np.repeat(np.arange(len(offset) - 1) % 3, np.diff(offset))
     counts = np.zeros((stream.num_classes, 3), np.int64)
     np.add.at(counts, (y, part_of_row), 1)
@@ -123,12 +131,12 @@ def make_split(raw: NodeGraph, facts: Facts, params: SplitParams) -> Split:
         orig_id=orig_id,
         y=y,
         offset=offset,
-        edges=edges,
-        mixed=induce_mixed(adjacency, orig_id, offset),
-        table=account(edges, offset),
+        edges=kept.edges,
+        mixed=kept.mixed,
+        table=account(kept.edges, offset),
         counts=counts,
         label_sha256=hashlib.sha256(labels[order].astype("<i8").tobytes()).hexdigest(),
-        edges_before=(raw.adjacency.nnz, adjacency.nnz),
+        edges_before=(raw.edges.nnz, kept.used),
         unlabelled=(int((raw.labels < 0).sum()), fate),
         stated=stated,
     )

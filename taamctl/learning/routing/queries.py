@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TypeAlias
+from pathlib import Path
+from typing import TypeAlias, overload
 
 import numpy as np
 
 from taamctl.core.late_torch import torch
+from taamctl.core.slices import Slices
 from taamctl.core.types import SCOPES, Array, QueryGraph
 from taamctl.learning.contract.method import Method, State
 from taamctl.learning.routing import routing_choice, task_id
+from taamctl.learning.routing.stage_answers import StageAnswers
 
 # stage, query graph, chosen task, logits [n, seen] of the stage's model under it
 Answered: TypeAlias = "tuple[int, int, int, torch.Tensor]"
 
 
-def _columns(queries: Sequence[QueryGraph]) -> list[slice]:
+def _columns(sizes: Iterable[int]) -> list[slice]:
     """Return where the nodes of every query graph stand, one graph after the other."""
-    ends = np.cumsum([0, *(len(q.h) for q in queries)]).tolist()
+    ends = np.cumsum([0, *sizes]).tolist()
     return [slice(*both) for both in pairwise(ends)]
+
+
+class _Loaded(Sequence[QueryGraph]):
+    """The query graphs of a part, each loaded when it is asked for."""
+
+    def __init__(self, count: int, load: Callable[[int], QueryGraph]) -> None:
+        self._count = count
+        self._load = load
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> QueryGraph: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[QueryGraph]: ...
+
+    def __getitem__(self, at: int | slice) -> QueryGraph | list[QueryGraph]:
+        if isinstance(at, slice):
+            return [self._load(j) for j in range(self._count)[at]]
+        return self._load(range(self._count)[at])
 
 
 def predict_stream(
@@ -38,16 +63,30 @@ def predict_stream(
         queries: T query graphs.
         choice: [T, T] task chosen at a stage for a query graph; -1 for none.
     """
-    columns = _columns(queries)
+    columns = _columns(len(q.h) for q in queries)
+    found = _predicted(method, states, queries, choice, columns)
+    return {scope: answers.array() for scope, answers in found.items()}
+
+
+def _predicted(
+    method: Method,
+    states: Sequence[State],
+    queries: Sequence[QueryGraph],
+    choice: Array,
+    columns: Sequence[slice],
+    folder: Path | None = None,
+) -> dict[str, StageAnswers]:
+    """Return the same by stages; in a file of `folder` where they are many."""
     shape = (len(queries), columns[-1].stop)
-    out = {scope: np.full(shape, -1, np.int32) for scope in (*SCOPES, "legacy")}
+    out = {scope: StageAnswers(shape, folder) for scope in (*SCOPES, "legacy")}
     answered = _from_the_last if method.cumulative else _stage_by_stage
     for stage, j, chosen, logits in answered(method, states, queries, choice):
         made = method.scopes(logits, chosen)
         for scope in SCOPES:
-            out[scope][stage, columns[j]] = made.labels[scope].cpu().numpy()
+            out[scope].put(stage, columns[j], made.labels[scope].cpu().numpy())
         if stage == len(queries) - 1:
-            out["legacy"][j:, columns[j]] = _legacy(method, logits, chosen, j)
+            for at, labels in enumerate(_legacy(method, logits, chosen, j), j):
+                out["legacy"].put(at, columns[j], labels)
     return out
 
 
@@ -62,8 +101,9 @@ def _stage_by_stage(
         method.load(shared, states[: stage + 1])
         for j in range(stage + 1):
             chosen = int(choice[stage, j])
-            if chosen >= 0 and len(queries[j].h):
-                yield stage, j, chosen, _logits(method, queries[j], chosen)
+            query = queries[j]
+            if chosen >= 0 and len(query.h):
+                yield stage, j, chosen, _logits(method, query, chosen)
 
 
 def _from_the_last(
@@ -103,12 +143,16 @@ def infer_parts(
     states: Sequence[State],
     features: routing_choice.Features,
     asked: routing_choice.Asked,
-) -> dict[str, Array | tuple[str, ...]]:
+    folder: Path | None = None,
+) -> tuple[dict[str, Array | Slices | tuple[str, ...]], tuple[str, ...]]:
     """Decide the task of every query graph of both parts and predict it; return the arrays of an
-    `infer` artefact, by path.
+    `infer` artefact, by path, and the routing of every stage.
+
+    Args:
+        folder: where files of predictions go, if these are many; None: they are held in memory.
     """
     routing = routing_choice.decide(features, asked)
-    found: dict[str, Array | tuple[str, ...]] = {
+    found: dict[str, Array | Slices | tuple[str, ...]] = {
         "routing/used": routing.used,
         "routing/name": tuple(routing.shares),
     }
@@ -119,11 +163,11 @@ def infer_parts(
     for part, decided in routing.decisions.items():
         means = features.means(part)
         made = {
-            **_part(method, states, features, part, decided),
+            **_part(method, states, features, part, decided, folder),
             "grid": task_id.grid(means, prototypes, infer),
         }
         found |= {f"{part}/{name}": array for name, array in made.items()}
-    return found
+    return found, routing.used
 
 
 def _part(
@@ -132,18 +176,25 @@ def _part(
     features: routing_choice.Features,
     part: str,
     decided: task_id.Decisions,
-) -> dict[str, Array]:
+    folder: Path | None,
+) -> dict[str, Array | Slices]:
     """Predict the query graphs of a part; their labels are passed through, and read by nothing."""
     t = features.info.num_tasks
-    queries = [features.query(k, part, method.facts.query_needs) for k in range(t)]
-    labels = features.labels(part)
     if method.facts.task_id == "given":
         decided = task_id.given(t)
+    labels = features.labels(part)
+    queries: Sequence[QueryGraph] = _Loaded(
+        t, lambda k: features.query(k, part, method.facts.query_needs)
+    )
+    if not method.cumulative:  # each is asked at every stage from its own on
+        queries = list(queries)
+    columns = _columns(map(len, labels))
+    answers = _predicted(method, states, queries, decided.choice, columns, folder)
     return {
         "y": np.concatenate(labels),
         "task": np.repeat(np.arange(t), [len(y) for y in labels]),
         "decision": decided.choice,
         "similarity": decided.similarity,
         "margin": decided.margin,
-        **predict_stream(method, states, queries, decided.choice),
+        **{scope: found.slices() for scope, found in answers.items()},
     }

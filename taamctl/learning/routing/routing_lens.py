@@ -21,6 +21,7 @@ from taamctl.propagation import group_graph
 HARD = "hard"  # the expert of one task
 SOFT = "soft"  # the best of several
 SMOOTHED = "smoothed"  # the expert of one task, after averaging over neighbours
+ROWS = 1 << 16  # nodes whose lifted profiles are in memory at once
 
 
 @dataclass(frozen=True)
@@ -121,12 +122,20 @@ class Routers:
         """
         wanted = {*range(max(self.infer.hops) + 1), *self.lens.router.hops}
         hops = group_graph.hop_rows(query.h, query.extras, wanted, self.info.hops)
-        phi = self.lift.profile(hops, self.lens.router.hops)
-        posterior = {
+        blocks = [self._posteriors(hops, low) for low in range(0, max(1, len(query.h)), ROWS)]
+        posterior = {name: np.concatenate([b[name] for b in blocks]) for name in self.linear}
+        return routers.amp_profiles(hops, self.infer), posterior
+
+    def _posteriors(self, hops: dict[int, torch.Tensor], low: int) -> dict[str, Array]:
+        """Return the log posteriors of a block of nodes, whose lifted profiles are many times as
+        wide as their features.
+        """
+        block = {j: x[low : low + ROWS] for j, x in hops.items()}
+        phi = self.lift.profile(block, self.lens.router.hops)
+        return {
             name: routers.task_log_posterior(phi @ w + b, self.info.bounds).double().numpy()
             for name, (w, b) in self.linear.items()
         }
-        return routers.amp_profiles(hops, self.infer), posterior
 
 
 def answer(

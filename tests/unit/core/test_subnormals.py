@@ -199,7 +199,7 @@ def look(context: Any) -> None:
 
 # (module, function) that computes -> what gets there as a user does
 PLACES: dict[str, tuple[str, Callable[[Any, Path], object]]] = {
-    "split": ("taamctl.stages.split:make_split", lambda c, b: split.run(c, "synthetic")),
+    "split": ("taamctl.stages.split:split_rows", lambda c, b: split.run(c, "synthetic")),
     "precompute": (
         "taamctl.features.group_features:compute",
         lambda c, b: precompute.run(c, "synthetic"),

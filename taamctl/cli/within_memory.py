@@ -1,0 +1,91 @@
+"""What a verb does with `--max-memory` before any work: what would be made and does not fit is
+refused, and no more workers are started than fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from taamctl.cli.executor_options import Executor
+    from taamctl.planning.memory_need import Stage
+    from taamctl.runtime.job import Context, Job
+
+ON_WORKERS = ("precompute", "train", "infer", "eval")  # where there is a cluster
+EVERY = ("split", *ON_WORKERS, "lens", "report")
+
+
+def require(context: Context, *stages: str) -> None:
+    """Refuse what would be made of some stages and needs more memory than there may be."""
+    if context.max_memory is None:
+        return
+    from taamctl.planning import memory_need
+
+    memory_need.require(context, _ahead(context, stages))
+
+
+def _ahead(context: Context, stages: Iterable[str]) -> list[Stage]:
+    """Return what would be made of some stages, each once for all seeds."""
+    from taamctl.pipeline import status
+
+    wanted = set(stages)
+    made = (line for line in status.lines(context) if line.would in ("make", "check"))
+    found = {(m.stage, m.dataset, m.method): None for m in made if m.stage in wanted}
+    return list(found)
+
+
+def prepared(
+    contexts: Sequence[Context], executor: Executor, stages: Iterable[str] = EVERY
+) -> tuple[list[Context], Executor]:
+    """Refuse what does not fit, and return what is left of the limit for this process beside the
+    workers that it starts, and as many of these as fit.
+
+    Raises:
+        TaamctlError: a stage does not fit, or not one worker does.
+    """
+    wanted = list(stages)
+    found = list(contexts)
+    if not found or found[0].max_memory is None:
+        return found, executor
+    if executor.executor == "dask":
+        wanted = [stage for stage in wanted if stage not in ON_WORKERS]
+        fit = min(_workers(context, executor) for context in found)
+        found = [_beside(context, fit) for context in found]
+        executor = replace(executor, workers=fit or None)
+    for context in found:
+        require(context, *wanted)
+    return found, executor
+
+
+def _workers(context: Context, executor: Executor) -> int:
+    """Return how many workers of this machine fit; 0 where none is to be started."""
+    if executor.workers is None:
+        return 0
+    from taamctl.planning import worker_memory
+
+    return worker_memory.that_fit(context, _ahead(context, ON_WORKERS), executor.workers)
+
+
+def _beside(context: Context, workers: int) -> Context:
+    """Return a context for this process beside so many workers, which do most of its work."""
+    from taamctl.planning import worker_memory
+
+    limit = context.max_memory or 0
+    left = limit - int(workers * worker_memory.IDLE)
+    return replace(context, max_memory=left, admit=_admit_here)
+
+
+def _admit_here(context: Context, job: Job) -> None:
+    """Refuse a job that no worker does and that needs too much."""
+    if job.stage not in ON_WORKERS:
+        admit(context, job)
+
+
+def admit(context: Context, job: Job) -> None:
+    """Refuse a job that needs more memory than the context allows."""
+    if context.max_memory is not None:
+        from taamctl.planning import memory_need
+
+        memory_need.admit(context, job)

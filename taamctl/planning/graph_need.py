@@ -1,0 +1,79 @@
+"""What verbs need of memory that hold a whole graph: those that change a bank, and the replay in
+time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from taamctl.core.errors import TaamctlError
+from taamctl.core.memory import mib
+from taamctl.core.units import MIB, format_bytes
+from taamctl.learning.kernels.ridge import ROWS
+from taamctl.params.train_params import RidgeParams
+from taamctl.planning import costs
+from taamctl.planning.counts import Graph
+from taamctl.planning.memory_need import SPARE
+
+LOADED = 14.0  # bytes per entry used, while edges are joined with their reverses
+KEPT = 24.0  # bytes per entry of the nodes at work
+PROFILE = 12.0  # bytes per number of the profiles at work
+NODE = 24.0  # bytes per node
+SOLVED = 16  # P x P matrices of float64 beside the sums, while a regression is solved
+STEP = 4  # N x F arrays that a step of propagation in float64 amounts to
+FIXED = costs.TORCH + 100 * MIB
+
+
+@dataclass(frozen=True)
+class GraphWork:
+    """What is done with a graph.
+
+    Attributes:
+        rows: share of the nodes that are at work at once.
+        copies: N x F arrays of these: features and hops.
+        router: node profiles and their regression.
+        sums: Gram matrices that are held: one per task, or per class.
+        experts: tasks have models of their own.
+    """
+
+    rows: float
+    copies: int
+    router: RidgeParams
+    sums: int
+    experts: bool
+
+
+def needed(graph: Graph, work: GraphWork) -> float:
+    """Return the bytes at the peak, libraries included: the graph, and beside it either its edges
+    as they are joined with their reverses, or the rows at work.
+    """
+    used = graph.stored * graph.joined
+    sparse = graph.filled < 1 and not graph.dense
+    value = 8.0 * graph.filled if sparse else 4.0
+    held = graph.nodes * (graph.features * value + NODE) + 4.0 * graph.stored
+    rows = work.rows * graph.nodes
+    width = work.router.profile_width(graph.features)
+    made = rows * 4.0 * graph.features * (work.copies + STEP) + KEPT * used * work.rows
+    if work.experts:
+        made += rows * 4.0 * costs.TRAIN_MODULATED[1] * costs.HIDDEN
+    made += PROFILE * min(rows, ROWS) * width + 8.0 * (work.sums + SOLVED) * width**2
+    return FIXED + held + max(LOADED * used, 4.0 * used + made)
+
+
+def require(what: str, graph: Graph, work: GraphWork, limit: int) -> None:
+    """Refuse a graph that needs more than `limit` bytes, before it is read.
+
+    Args:
+        what: is done, for the message.
+
+    Raises:
+        TaamctlError: it needs more; the hint has a limit that would do.
+    """
+    need = needed(graph, work)
+    if need > limit:
+        raise TaamctlError(
+            f"{what} {graph.name} needs about {format_bytes(need)} of memory, --max-memory allows "
+            f"{format_bytes(limit)}",
+            f"allow more: --max-memory {mib(int(SPARE * need))}M; or give the graph in parts, each "
+            "with some of the classes",
+        )

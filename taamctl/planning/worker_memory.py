@@ -1,0 +1,80 @@
+"""How many worker processes of this machine fit into `--max-memory`, which they share with the
+process that starts them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+from taamctl.core import registry
+from taamctl.core.errors import TaamctlError
+from taamctl.core.memory import mib
+from taamctl.core.units import MIB, format_bytes
+from taamctl.features.memory_limit import LEAST
+from taamctl.planning import costs, counts, memory_need
+from taamctl.planning.costs import Counts, Workload
+from taamctl.planning.memory_need import SPARE, Stage
+from taamctl.planning.plan import counted, workload
+from taamctl.runtime.job import Context
+
+OWN = 420 * MIB  # of this process while its workers are at work
+IDLE = 120 * MIB  # of a worker that has had nothing to do yet
+WORKER = 80 * MIB  # of a worker beside what its unit of work takes
+
+
+def that_fit(context: Context, ahead: Iterable[Stage], wanted: int) -> int:
+    """Return how many workers to start, `wanted` at most, and say where they are fewer.
+
+    Args:
+        ahead: what the command would make.
+
+    Raises:
+        TaamctlError: not one worker fits beside this process.
+    """
+    limit = context.max_memory
+    assert limit is not None
+    stages = list(ahead)
+    free = limit - OWN
+    for fit in range(wanted, 0, -1):
+        each = max((unit(context, stage, fit) for stage in stages), default=0.0) + WORKER
+        if fit * each <= free:
+            break
+    else:
+        raise TaamctlError(
+            f"--max-memory {format_bytes(limit)}: a worker takes up to {format_bytes(each)} beside "
+            f"{format_bytes(OWN)} of this process",
+            f"leave --executor dask out, or allow --max-memory {mib(int(SPARE * (OWN + each)))}M",
+        )
+    if fit < wanted:
+        context.tell(
+            f"note: --max-memory {format_bytes(limit)} has room for {fit} of {wanted} workers: a "
+            f"unit of work takes up to {format_bytes(each)}"
+        )
+    return fit
+
+
+def unit(context: Context, stage: Stage, workers: int) -> float:
+    """Return the bytes that a stage's largest unit takes on a worker; 0 where it is made here."""
+    name, dataset, _ = stage
+    if name in costs.SHARED:
+        return memory_need.needed(replace(context, max_memory=None), stage) or 0.0
+    if name != "precompute" or dataset in registry.imported("taamctl.datasets"):
+        return 0.0
+    work = workload(context)
+    graph = counts.of_dataset(context, dataset)
+    (_, middle, _), _ = counted(context, graph, work.hops)
+    return columns(middle, work, workers)
+
+
+def columns(c: Counts, w: Workload, workers: int) -> float:
+    """Return the bytes of a unit of `precompute` on one of so many workers: some columns of the
+    features of all groups.
+    """
+    width = max(LEAST, min(costs.COLUMNS, math.ceil(c.features / workers)))
+    raw = 0.0
+    if not c.streams:
+        raw = c.raw
+    held = (28.0 + 4.0 * width) * c.rows + 4.0 * c.nodes
+    return costs.TORCH + raw + held + costs.group(c, w, width)
