@@ -38,8 +38,8 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
                 infer=inferred.params,
                 classes=inferred.read("classes/name").tolist(),
                 bounds=inferred.read("stream/bounds"),
-                parts=by_part(inferred.read, summary.ARRAYS),
                 predictions=by_part(partial(OneRow, inferred), summary.PREDICTIONS),
+                parts=by_part(inferred.read, summary.ARRAYS),
                 routing={
                     name: inferred.read(name) for name in summary.ROUTING if inferred.has(name)
                 },
