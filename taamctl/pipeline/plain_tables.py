@@ -20,6 +20,8 @@ from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 from taamctl.store import atomic_files
 from taamctl.store.artefacts import Artefact
+from taamctl.store.precompute_kind import PRECOMPUTE
+from taamctl.store.split_kind import SPLIT
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -74,7 +76,7 @@ def theory(context: Context) -> PlainTable:
     for dataset in at_hand.required(context):
         walk.features(context, dataset)
         path = context.layout.file("precompute", dataset)
-        with Artefact(path, "precompute", context.layout.command("precompute", dataset)) as made:
+        with Artefact(path, PRECOMPUTE, context.layout.command("precompute", dataset)) as made:
             lines += _bounds(made, dataset, context.params.section(InferParams))
     columns = ("dataset", "task", "nearest", "V raw", "V_intra", "D_inter", "bound")
     return PlainTable(
@@ -136,7 +138,7 @@ def statistics(context: Context) -> PlainTable:
     for dataset in at_hand.required(context):
         walk.features(context, dataset)
         path = context.layout.file("split", dataset)
-        with Artefact(path, "split", context.layout.command("split", dataset)) as split:
+        with Artefact(path, SPLIT, context.layout.command("split", dataset)) as split:
             counted = _counted(split)
         for name, value in counted.items():
             stated = printed.get(dataset, {}).get(name)

@@ -21,6 +21,7 @@ from taamctl.store import atomic_files
 from taamctl.store.artefacts import Artefact
 from taamctl.store.atomic_files import atomic
 from taamctl.store.lock import writing
+from taamctl.store.stream_kind import STREAM
 
 EXPERTS = {
     "retrain": "models of tasks are learned again when nodes of their classes arrive",
@@ -140,7 +141,7 @@ def _tell_replaced(context: Context, prepared: Prepared) -> None:
 
 def told_of(made: Outcome) -> dict[str, Plain]:
     """Return what is told of one replay, with the checksum of its artefact."""
-    with Artefact(made.path, "stream", MADE_BY) as file:
+    with Artefact(made.path, STREAM, MADE_BY) as file:
         told = marks(Told.read(file), made.record["facts"]["seconds"])
     return {"sha256": made.record["outputs"][made.path.name]["sha256"], **told}
 

@@ -21,6 +21,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.pipeline import remains, stream_status
 from taamctl.store.artefacts import Artefact
 from taamctl.store.lock import writing
+from taamctl.store.stream_kind import STREAM
 
 SMALL = (
     "--set",
@@ -74,7 +75,7 @@ def test_json_is_the_file_and_says_its_protocol(made: tuple[Path, dict[str, Any]
 def test_accuracies_follow_from_the_answers(made: tuple[Path, dict[str, Any]]) -> None:
     folder, result = made
     path = folder / HERE / "analytic" / "seed-1" / "stream.h5"
-    with Artefact(path, "stream") as file:
+    with Artefact(path, STREAM) as file:
         snapshot, y, label = (file.read(n) for n in ("nodes/snapshot", "nodes/y", "ahead/label"))
         first, shown, held = (file.read(n) for n in ("classes/first", "nodes/shown", "held/label"))
     run = result["runs"][0]

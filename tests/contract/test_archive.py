@@ -28,7 +28,9 @@ from taamctl.params import params_file, recorded_params, sections
 from taamctl.report import lens_table, report_rows
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
+from taamctl.store import schema
 from taamctl.store.artefacts import Artefact
+from taamctl.store.split_kind import SPLIT
 
 HERE = Path(__file__).resolve().parents[1] / "archive"
 ENTRIES = (
@@ -97,7 +99,7 @@ def of(*names: str) -> pytest.MarkDecorator:
 
 
 def arrays(path: Path, kind: str) -> dict[str, Array]:
-    with Artefact(path, kind) as file:
+    with Artefact(path, schema.KINDS[kind]) as file:
         return {name: file.read(name) for name in file.paths()}
 
 
@@ -113,7 +115,7 @@ def test_every_entry_is_tested_and_the_archive_stays_small() -> None:
 @of(*ENTRIES)
 def test_artefacts_are_read_whole(entry: Entry) -> None:
     for stage, version in zip(STAGES, VERSIONS[entry.name], strict=True):
-        with Artefact(entry.file(stage), stage) as file:
+        with Artefact(entry.file(stage), schema.KINDS[stage]) as file:
             assert file.version == version
             assert file.params
             assert file.attributes()["schema_version"] == version
@@ -250,7 +252,7 @@ def test_what_the_first_predictions_lack_is_named(entry: Entry) -> None:
 @of("infer-1", "infer-2", "bank-1")
 def test_what_earlier_splits_lack_is_named(entry: Entry) -> None:
     made_by = entry.layout.command("split", entry.dataset)
-    with Artefact(entry.file("split"), "split", made_by) as split:
+    with Artefact(entry.file("split"), SPLIT, made_by) as split:
         with pytest.raises(TaamctlError, match="which has no features_sha256: .* version 3") as one:
             Parts.read(split, made_by)
         assert one.value.hint == f"make it again with: {made_by} --force"

@@ -40,6 +40,7 @@ from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.store.artefacts import Artefact
 from taamctl.store.feature_store import FeatureStore
+from taamctl.store.precompute_kind import PRECOMPUTE
 from taamctl.stream.induce import induce
 
 PARAMS = PrecomputeParams(
@@ -352,13 +353,13 @@ def test_the_file_is_the_same_in_every_byte(
         "features.h5",
         "features.h5.provenance.json",
     ]
-    with Artefact(limited.path, "precompute") as features:
+    with Artefact(limited.path, PRECOMPUTE) as features:
         assert features.has("tasks/00/train/x") == (kind in ("generated", "imported"))
     rows, task = (
         feature_source.rows_of(data_set(name), None, SYNTHETIC),
         FeatureStore(limited.path, "").task(0, ("x",)),
     )
-    with Artefact(limited.path, "precompute") as features:
+    with Artefact(limited.path, PRECOMPUTE) as features:
         ids = features.read("tasks/00/train/orig_id")
     x = np.concatenate([to_scipy(b).toarray() if isinstance(b, CSR) else b for b in rows])[ids]
     found = CSR(task.extras["x_indptr"], task.extras["x_indices"], task.extras["x_data"], x.shape)
