@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import REPRODUCED
 from taamctl.core.plain_values import Plain
 from taamctl.learning.routing.error_bound import separations, task_spread
 from taamctl.params.train_params import InferParams
@@ -46,7 +47,7 @@ class PlainTable:
         """
         path = folder / f"{self.target}.json"
         title = published.title(self.target)
-        made: dict[str, object] = {"target": self.target, "title": title, "command": command}
+        made = {**REPRODUCED.stamp, "target": self.target, "title": title, "command": command}
         made |= {"versions": provenance.versions(), "conditions": list(self.conditions)}
         atomic_files.write_json(path, {**made, "rows": list(self.lines)})
         text = [f"# {title}", "", f"`{command}`", "", *markdown_rows(self.columns, self.cells())]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import REPRODUCED
 from taamctl.core.plain_values import canonical
 from taamctl.params.eval_params import EvalParams
 from taamctl.params.run_params import RunParams
@@ -94,6 +95,7 @@ class Table:
         atomic_files.write_json(
             path,
             {
+                **REPRODUCED.stamp,
                 "target": self.target,
                 "title": published.title(self.target),
                 "command": command,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import REPLAY
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.params.run_params import RunParams
 from taamctl.prequential import choose_follower, replay_file
@@ -79,7 +80,7 @@ def one_dataset(context: Context, prepared: Prepared, wanted: RunParams) -> Path
     with writing(path, wait=context.wait, tell=context.tell):
         every = with_earlier(path, same, runs)
         told = conditions(prepared, [run["method"] for run in every])
-        result = {"dataset": prepared.dataset, "protocol": PROTOCOL, **same}
+        result = {**REPLAY.stamp, "dataset": prepared.dataset, "protocol": PROTOCOL, **same}
         atomic_files.write_json(path, {**result, "conditions": told, "runs": every})
         read = atomic_files.read_json(path, MADE_BY)
         write(path.parent, prepared.dataset, read["runs"])
@@ -116,12 +117,18 @@ def with_earlier(
 
 
 def earlier(path: Path) -> dict[str, Plain]:
-    """Return the summary that lies there; nothing where there is none that can be read."""
+    """Return the summary that lies there; nothing where there is none that can be read.
+
+    Raises:
+        TaamctlError: it is of a newer version, and is not replaced.
+    """
     try:
         found = atomic_files.read_json(path, MADE_BY)
     except TaamctlError:
         return {}
-    return found if isinstance(found, dict) and "runs" in found else {}
+    if not isinstance(found, dict) or "runs" not in found:
+        return {}
+    return REPLAY.read(found, str(path))
 
 
 def _tell_replaced(context: Context, prepared: Prepared) -> None:
