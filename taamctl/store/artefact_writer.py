@@ -59,7 +59,8 @@ class Writer:
             stored = self._handle.create_dataset(path, data=array, dtype=h5py.string_dtype())
             crc = zlib.crc32(b"\0".join(array.tolist()))
         else:
-            array = np.asarray(array, None if entry is None else entry.dtype, order="C")
+            kept = array.dtype if entry is None else entry.stored_as(str(array.dtype))
+            array = np.asarray(array, kept, order="C")
             stored = self._handle.create_dataset(
                 path, data=array, chunks=_chunks(array.shape, array.itemsize)
             )
@@ -81,7 +82,7 @@ class Writer:
         entry = self._kind.entry(path)
         if entry is None:
             raise ValueError(f"{self._kind.name} artefacts have no entry {path}")
-        dtype = np.dtype(entry.dtype)
+        dtype = np.dtype(entry.stored_as(""))
         chunks = _chunks(shape, dtype.itemsize)
         if chunks is None:
             self.put(

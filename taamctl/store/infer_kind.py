@@ -7,7 +7,7 @@ from taamctl.store.schema_entries import Entry, Kind
 
 INFER = Kind(
     "infer",
-    3,
+    4,
     "task-ID decisions and the predictions that follow from them",
     {
         "stream/bounds": Entry("int64", ("T", "2"), "class ids [low, high) of every task"),
@@ -41,13 +41,15 @@ INFER = Kind(
             "best minus second-best similarity; NaN with fewer than two candidates",
         ),
         "{part}/all_seen": Entry(
-            "int32", ("stage", "N"), "predicted class over all classes seen; -1: no prediction"
+            "int16 or int32",
+            ("stage", "N"),
+            "predicted class over all classes seen; -1: no prediction",
         ),
         "{part}/up_to_task": Entry(
-            "int32", ("stage", "N"), "predicted class up to the chosen task's last class"
+            "int16 or int32", ("stage", "N"), "predicted class up to the chosen task's last class"
         ),
         "{part}/task_only": Entry(
-            "int32", ("stage", "N"), "predicted class among the chosen task's classes"
+            "int16 or int32", ("stage", "N"), "predicted class among the chosen task's classes"
         ),
         "{part}/grid": Entry(
             "float64",
@@ -57,7 +59,7 @@ INFER = Kind(
             since=2,
         ),
         "{part}/legacy": Entry(
-            "int32",
+            "int16 or int32",
             ("stage", "N"),
             "the final model's predicted class in the method's own scope, all_seen cut to "
             "the classes of a stage: what the released test pass evaluates; only to explain "
@@ -68,5 +70,6 @@ INFER = Kind(
     steps={
         1: unchanged,  # 2 added what explains printed AF values
         2: unchanged,  # 3 added how sure the decisions are
+        3: unchanged,  # 4 may hold predictions as int16
     },
 )

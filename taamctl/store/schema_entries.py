@@ -19,6 +19,8 @@ Attributes = dict[str, Plain]  # the root attributes of an artefact, by name
 class Entry:
     """One HDF5 data set of an artefact: its dtype, dimension labels and meaning; `optional`
     where a switch decides; `since` which version of the kind it is written.
+
+    Of several dtypes, such as `int16 or int32`, an array keeps its own; another is made the last.
     """
 
     dtype: str
@@ -26,6 +28,11 @@ class Entry:
     doc: str
     optional: bool = False
     since: int = 1
+
+    def stored_as(self, given: str) -> str:
+        """Return the dtype that an array of the dtype `given` is stored with."""
+        known = self.dtype.split(" or ")
+        return given if given in known else known[-1]
 
 
 @dataclass(frozen=True)

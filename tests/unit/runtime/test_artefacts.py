@@ -14,6 +14,7 @@ from taamctl.core.slices import Slices
 from taamctl.runtime import provenance
 from taamctl.store import artefact_writer, artefacts, atomic_files, lock, schema
 from taamctl.store.checkpoints import FileCheckpoints
+from taamctl.store.infer_kind import INFER
 from taamctl.store.precompute_kind import PRECOMPUTE
 from taamctl.store.split_kind import SPLIT
 from taamctl.store.train_kind import TRAIN
@@ -290,3 +291,15 @@ def test_rows_that_are_read_in_order_are_checked_at_the_end(tmp_path: Path, step
     path.write_bytes(data)
     with pytest.raises(TaamctlError, match="stages/00/w does not match its checksum"):
         read_in_order()
+
+
+@pytest.mark.parametrize("kept", ["int16", "int32"])
+def test_predictions_are_kept_in_the_type_that_they_come_in(tmp_path: Path, kept: str) -> None:
+    path = tmp_path / "infer.h5"
+    predicted = np.random.default_rng(0).integers(-1, 30, (5, 40))
+    values = {"int16": predicted.astype(np.int16), "int32": predicted}
+    artefact_writer.create(path, INFER, {}, lambda w: w.put("val/all_seen", values[kept]))
+    with artefacts.Artefact(path, INFER) as made:
+        read = made.read("val/all_seen")
+    assert read.dtype == kept
+    assert np.array_equal(read, predicted)
