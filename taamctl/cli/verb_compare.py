@@ -64,6 +64,7 @@ def command(
         print(path.read_text(encoding="utf-8"), end="")
     else:
         show(path, context.params.section(ReportParams).decimals)
+    context.tell("next: taamctl docs compare-methods, which says how to read it")
 
 
 def check(orders: list[str] | None, splits: list[int] | None, scope: str | None) -> None:

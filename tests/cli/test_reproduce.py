@@ -99,6 +99,7 @@ def test_tables_without_verdicts_are_counted_from_the_cache(
     done = support.taamctl(tmp_path, "reproduce", "datasets", "--dataset", "synthetic")
     assert done.code == 0, done.err
     assert "edges inside a part" in done.out
+    assert "next: taamctl docs reproduce-paper" in done.err
     folder = tmp_path / "outputs" / "reproduce"
     assert (folder / "datasets.md").read_text().startswith("# Data sets: printed and counted")
     assert (folder / "theory.csv").read_text().startswith("dataset,task,nearest")

@@ -18,10 +18,10 @@ from taamctl.stages import precompute, split
 
 from taamctl.core.data_set import DataSet, data_set
 from taamctl.core.errors import TaamctlError
-from taamctl.core.progress import SILENT
+from taamctl.core.progress import SILENT, Progress
 from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.slices import Slices
-from taamctl.core.types import CSR, Array, NodeGraph
+from taamctl.core.types import CSR, PARTS, Array, NodeGraph
 from taamctl.datasets import _imported, synthetic
 from taamctl.features import all_groups, feature_source, group_features, memory_limit, raw_features
 from taamctl.graph.canonical import (
@@ -79,6 +79,16 @@ def case(
     )
 
 
+class Heard(Progress):
+    """Keep the lines that are said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+
 def entries(
     work: all_groups.Work, width: int | None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[tuple[Any, ...]]:
@@ -86,7 +96,8 @@ def entries(
     None: in memory.
     """
     monkeypatch.setattr(memory_limit, "columns_at_once", lambda *_: width)
-    with all_groups.begun(replace(work, limit=1), folder, SILENT, lambda: None) as (sha256, made):
+    heard = Heard()
+    with all_groups.begun(replace(work, limit=1), folder, heard, lambda: None) as (sha256, made):
         found: list[tuple[Any, ...]] = [(sha256,)]
         for g, low, high, values in made:
             found += [
@@ -95,6 +106,8 @@ def entries(
                 for a in (value.whole() if isinstance(value, Slices) else np.asarray(value),)
             ]
     assert not os.listdir(folder)
+    tasks = (len(OFFSET) - 1) // len(PARTS)
+    assert [line.split(":")[0] for line in heard.lines] == [f"task {k + 1}" for k in range(tasks)]
     return found
 
 
