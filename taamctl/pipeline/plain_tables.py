@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
-from taamctl.core.json_kinds import REPRODUCED
 from taamctl.core.plain_values import Plain
 from taamctl.learning.routing.error_bound import separations, task_spread
 from taamctl.params.train_params import InferParams
-from taamctl.pipeline import at_hand, split_account, walk
+from taamctl.pipeline import at_hand, split_account, table_files, walk
 from taamctl.report import published
 from taamctl.report.report_tables import csv_text, markdown_rows
-from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
-from taamctl.store import atomic_files
 from taamctl.store.artefacts import Artefact
 from taamctl.store.precompute_kind import PRECOMPUTE
 from taamctl.store.split_kind import SPLIT
@@ -45,17 +42,12 @@ class PlainTable:
         Args:
             command: what makes it again.
         """
-        path = folder / f"{self.target}.json"
         title = published.title(self.target)
-        made = {**REPRODUCED.stamp, "target": self.target, "title": title, "command": command}
-        made |= {"versions": provenance.versions(), "conditions": list(self.conditions)}
-        atomic_files.write_json(path, {**made, "rows": list(self.lines)})
         text = [f"# {title}", "", f"`{command}`", "", *markdown_rows(self.columns, self.cells())]
         text += ["", *(f"- {line}" for line in self.conditions)]
-        atomic_files.write_text(path.with_suffix(".md"), "\n".join(text) + "\n")
         rows = [[line.get(name) for name in self.columns] for line in self.lines]
-        atomic_files.write_text(path.with_suffix(".csv"), csv_text(self.columns, rows))
-        return path
+        texts = {".md": "\n".join(text) + "\n", ".csv": csv_text(self.columns, rows)}
+        return table_files.write(folder, self.target, command, self.lines, self.conditions, texts)
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return every line as text."""
