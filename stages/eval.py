@@ -15,7 +15,10 @@ from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Outcome
 from taamctl.runtime.stage_jobs import Which
 from taamctl.store import artefacts, atomic_files
+from taamctl.store.infer_kind import INFER
 from taamctl.store.one_row import OneRow, by_part
+from taamctl.store.split_kind import SPLIT
+from taamctl.store.train_kind import TRAIN
 
 
 def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
@@ -27,9 +30,9 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
 
     def compute() -> None:
         with (
-            artefacts.Artefact(split[0], "split", split[1]) as cut,
-            artefacts.Artefact(infer[0], "infer", infer[1]) as inferred,
-            artefacts.Artefact(train[0], "train", train[1]) as trained,
+            artefacts.Artefact(split[0], SPLIT, split[1]) as cut,
+            artefacts.Artefact(infer[0], INFER, infer[1]) as inferred,
+            artefacts.Artefact(train[0], TRAIN, train[1]) as trained,
         ):
             inputs = summary.Inputs(
                 facts=inferred.attribute("facts"),

@@ -19,7 +19,7 @@ from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Outcome
 from taamctl.runtime.stage_jobs import Which
-from taamctl.store import artefact_writer, artefacts, model_store
+from taamctl.store import artefact_writer, artefacts, infer_kind, model_store, train_kind
 from taamctl.store.checkpoints import State
 from taamctl.store.feature_store import FeatureStore
 
@@ -35,7 +35,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
     def compute() -> None:
         with (
             FeatureStore(*features_at) as features,
-            artefacts.Artefact(trained_at[0], "train", trained_at[1]) as trained,
+            artefacts.Artefact(trained_at[0], train_kind.TRAIN, trained_at[1]) as trained,
         ):
             learner, states = trained_again(method, features, trained, trained_at[1])
             routed = params.routed(learner.facts.routing)
@@ -58,7 +58,7 @@ def run(context: Context, dataset: str, method: str, seed: int) -> Outcome:
             for path, array in arrays.items():
                 writer.put(path, array)
 
-        artefact_writer.create(job.outputs[0], "infer", job.params, fill)
+        artefact_writer.create(job.outputs[0], infer_kind.INFER, job.params, fill)
 
     return execute(context, job, compute)
 

@@ -16,6 +16,8 @@ from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Outcome
 from taamctl.store.artefact_writer import Writer, create
 from taamctl.store.artefacts import Artefact
+from taamctl.store.precompute_kind import PRECOMPUTE
+from taamctl.store.split_kind import SPLIT
 
 
 def run(
@@ -43,7 +45,7 @@ def run(
     def compute() -> dict[str, Plain]:
         facts = ready()
         raw = rows_of(source, context.data_root, own, context.max_memory)
-        with Artefact(split_at, "split", made_by) as split:
+        with Artefact(split_at, SPLIT, made_by) as split:
             parts = Parts.read(split, made_by)
             work = all_groups.Work(raw, parts, params, norm, context.max_memory)
 
@@ -51,7 +53,7 @@ def run(
                 writer.attribute("dataset", source.name)
                 all_groups.write(writer, work, begun, output.parent, context.progress)
 
-            create(output, "precompute", job.params, fill)
+            create(output, PRECOMPUTE, job.params, fill)
         return facts
 
     return execute(context, job, compute)

@@ -9,6 +9,7 @@ from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Outcome
 from taamctl.store.artefact_writer import Writer, create
+from taamctl.store.split_kind import SPLIT
 from taamctl.stream.task_split import facts_of, split_rows
 
 
@@ -34,6 +35,6 @@ def run(context: Context, dataset: str) -> Outcome:
             for path, array in split.arrays().items():
                 writer.put(path, array)
 
-        create(job.outputs[0], "split", job.params, fill)
+        create(job.outputs[0], SPLIT, job.params, fill)
 
     return execute(context, job, compute)

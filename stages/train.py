@@ -16,7 +16,7 @@ from taamctl.runtime.artefact_key import key_of
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Job, Outcome
 from taamctl.runtime.stage_jobs import Which
-from taamctl.store import artefact_writer, model_store
+from taamctl.store import artefact_writer, model_store, train_kind
 from taamctl.store.checkpoints import FileCheckpoints, State
 from taamctl.store.feature_store import FeatureStore
 
@@ -67,7 +67,7 @@ def run(
             shared = learner.shared()
             model_store.fill(writer, learner.info, facts, shared, stage, learner.epochs)
 
-        artefact_writer.create(job.outputs[0], "train", job.params, fill)
+        artefact_writer.create(job.outputs[0], train_kind.TRAIN, job.params, fill)
         device = devices.name(devices.resolve(recipe.device))
         return {"resumed_tasks": resumed, "device": device, **(learned or {})}
 

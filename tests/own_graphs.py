@@ -34,7 +34,7 @@ import scipy.sparse as sp
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, NodeGraph
 from taamctl.importing import guarded, importers
-from taamctl.importing.node_ids import spelled
+from taamctl.importing.node_ids import id_text
 from taamctl.importing.options import ImportOptions
 
 Array = np.ndarray[Any, Any]
@@ -292,7 +292,7 @@ def content(rng: Rng, folder: Path) -> Drawn:
     parts = one(rng, ("\t", "\t", " "))
     assert truth.ids is not None
     if parts == " ":
-        truth.ids = [re.sub('[" ]', "_", spelled(name)) for name in truth.ids]
+        truth.ids = [re.sub('[" ]', "_", id_text(name)) for name in truth.ids]
         truth.labels = [str(label).replace(" ", "_") for label in truth.labels]
     names = [f"column {i + 1}" for i in range(truth.x.shape[1])]
     truth.features = tuple(names)
@@ -555,7 +555,7 @@ def networkx_file(kind: str, write: Callable[[Any, Path, Rng], None]) -> Any:
 
     def draw(rng: Rng, folder: Path) -> Drawn:
         truth = truth_of(rng)
-        truth.ids = [spelled(name) for name in truth.ids or ()]
+        truth.ids = [id_text(name) for name in truth.ids or ()]
         if kind == "pajek":  # networkx writes such marks as they are, and cannot read them back
             truth.labels = [label and label.replace("'", "") for label in truth.labels]
             truth.ids = [name.replace('"', "") for name in truth.ids]
@@ -687,7 +687,7 @@ def _names(found: NodeGraph, truth: Truth) -> str:
     given = found.given
     rows = [str(i) for i in range(truth.nodes)]
     names = rows if given.node_id is None else given.node_id.tolist()
-    meant = rows if truth.ids is None else [spelled(name) for name in truth.ids]
+    meant = rows if truth.ids is None else [id_text(name) for name in truth.ids]
     if names != meant and [name.removesuffix(".0") for name in meant] != names:
         return f"nodes are called {names[:3]}, not {meant[:3]}"
     part = None if given.part is None else given.part.tolist()

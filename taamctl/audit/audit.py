@@ -25,6 +25,9 @@ from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 from taamctl.store import leftovers
 from taamctl.store.artefacts import Artefact
+from taamctl.store.precompute_kind import PRECOMPUTE
+from taamctl.store.split_kind import SPLIT
+from taamctl.store.train_kind import TRAIN
 
 CHANGES = {
     "features": "the features of other nodes",
@@ -67,7 +70,7 @@ def audit(
     command = layout.command("split", dataset)
     if not file.is_file():
         split.run(context, dataset)
-    with Artefact(file, "split", command) as stored:
+    with Artefact(file, SPLIT, command) as stored:
         _require_same(stored, {"dataset": canonical(own), "split": canonical(params)}, command)
         arrays = checks.read_split(stored)
         graph_sha256 = stored.attribute("graph_sha256")
@@ -130,7 +133,7 @@ def _features(case: Case) -> Check:
     params = case.context.params.section(PrecomputeParams)
     command = case.context.layout.command("precompute", case.dataset)
     norm = params.resolved_norm(case.source.meta.feature_norm)
-    with Artefact(case.stored("precompute"), "precompute", command) as stored:
+    with Artefact(case.stored("precompute"), PRECOMPUTE, command) as stored:
         _require_same(stored, {**canonical(params), "feature_norm": norm}, command)
         return checks.train_features(
             case.split, case.raw, case.used(case.raw), stored, params, norm
@@ -214,7 +217,7 @@ class _Trial:
         own = canonical(context.params.plugin("methods", name, registry.method_params(name)))
         wanted = json.loads(canonical_json({"train": train, "method": own, "seed": seed}))
         command = context.layout.command("train", self.case.dataset, *run)
-        with Artefact(file, "train", command) as stored:
+        with Artefact(file, TRAIN, command) as stored:
             then = stored.params
         if train["device"] == "auto":
             then["train"]["device"] = "auto"
@@ -342,6 +345,6 @@ def _short(path: Path) -> str:
 
 
 def _budget(trained: Path) -> str:
-    with Artefact(trained, "train") as artefact:
+    with Artefact(trained, TRAIN) as artefact:
         stored = json.loads(artefact.attribute("facts"))["stored"]
     return f"training held it to the {stored['rows']:,} rows of earlier data that it declares"

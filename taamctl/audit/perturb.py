@@ -144,4 +144,4 @@ def rewrite(
             for path in old.paths():
                 writer.put(path, arrays[path] if path in arrays else old.read(path))
 
-        artefact_writer.create(target, old.kind, old.params, fill)
+        artefact_writer.create(target, old.schema, old.params, fill)

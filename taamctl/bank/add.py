@@ -168,18 +168,8 @@ def _add_one(
     progress: Progress,
 ) -> Manifest:
     """Learn one task, write its files and commit the next generation."""
-    now, number, features = before, before.generation + 1, source.graph.num_features
-    norm = now.feature_norm or config.precompute.resolved_norm(source.feature_norm)
-    made_from = {"bank": now.config, "number": number}
-    if now.shared is None:
-        shared = _drawn(config, source, group, norm)
-        file = f"shared-{number:04d}.h5"
-        task_file.write_shared(folder / file, shared, {"bank": now.config})
-        now = replace(
-            now, num_features=features, feature_norm=norm, shared=store.stamp(folder, file)
-        )
-    else:
-        shared = task_file.read_shared(folder / now.shared[0], config)
+    norm = before.feature_norm or config.precompute.resolved_norm(source.feature_norm)
+    now, shared = _with_shared(folder, before, config, source, group, norm)
     params = config.bank.router
     known = [task_file.read_task(folder / t.file, params) for t in now.tasks]
     scaled = shared.norm(norm)
@@ -192,31 +182,54 @@ def _add_one(
         keys = node_record.keys_of(names, shared.salt)
         place = Place(source, adjacency, config, shared, scaled, shared.salt, keys)
         task = with_state(task, _first_state(folder, place, group, now), config)
-    solved = router.solve(
-        [*(t.sums for t in known), task.sums],
-        [*(t.classes for t in known), task.classes],
-        params,
-    )
+    tasks = [*known, task]
+    solved = router.solve([t.sums for t in tasks], [t.classes for t in tasks], params)
     task = replace(task, nodes=(len(train.y), len(val.y)))
     task = with_validation(task, solved, shared, val, config)
-    file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(group.names).encode()).hexdigest()[:8]}.h5"
-    task_file.write_task(folder / file, task, made_from)
     solved = replace(solved, honest=honest_fit.fitted([*known, task], solved, shared, config))
+    return _committed(folder, before, now, task, solved, source.graph.name)
+
+
+def _with_shared(
+    folder: Path, now: Manifest, config: Config, source: Source, group: Group, norm: str
+) -> tuple[Manifest, Shared]:
+    """Return what all tasks share; before the first one it is drawn and written."""
+    if now.shared is not None:
+        return now, task_file.read_shared(folder / now.shared[0], config)
+    shared = _drawn(config, source, group, norm)
+    file = f"shared-{now.generation + 1:04d}.h5"
+    task_file.write_shared(folder / file, shared, {"bank": now.config})
+    stamp, features = store.stamp(folder, file), source.graph.num_features
+    return replace(now, num_features=features, feature_norm=norm, shared=stamp), shared
+
+
+def _committed(
+    folder: Path,
+    before: Manifest,
+    now: Manifest,
+    task: TaskState,
+    solved: router.Router,
+    graph: str,
+) -> Manifest:
+    """Write the files of a learned task and of the router, and commit the next generation.
+
+    Args:
+        before: the manifest that is there. now: the same with what the task changed.
+        graph: name of the one that it was learned from.
+    """
+    number, names = before.generation + 1, task.classes
+    file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(names).encode()).hexdigest()[:8]}.h5"
+    task_file.write_task(folder / file, task, {"bank": now.config, "number": number})
     solved_file = f"router-{number:04d}.h5"
     task_file.write_router(folder / solved_file, solved, {"bank": now.config})
-    entry = Entry(
-        number, *store.stamp(folder, file), group.names, task.bounds, *task.nodes, source.graph.name
+    entry = Entry(number, *store.stamp(folder, file), names, task.bounds, *task.nodes, graph)
+    now = replace(
+        now,
+        action=f"learned task {number}: {', '.join(names)}",
+        tasks=(*now.tasks, entry),
+        router=store.stamp(folder, solved_file),
     )
-    return store.commit(
-        folder,
-        before,
-        replace(
-            now,
-            action=f"learned task {number}: {', '.join(group.names)}",
-            tasks=(*now.tasks, entry),
-            router=store.stamp(folder, solved_file),
-        ),
-    )
+    return store.commit(folder, before, now)
 
 
 def _first_state(folder: Path, place: Place, group: Group, now: Manifest) -> ClassState:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from taamctl.bank.forget import Forgot
+from taamctl.core.json_kinds import FORGOTTEN
 from taamctl.core.plain_values import Plain
 from taamctl.runtime import provenance
 
@@ -30,6 +31,7 @@ def statement(folder: Path, done: Forgot) -> dict[str, Plain]:
     rest, with sorted keys.
     """
     said: dict[str, Plain] = {
+        **FORGOTTEN.stamp,
         "what": "taamctl bank forget",
         "bank": folder.name,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),

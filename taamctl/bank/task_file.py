@@ -26,6 +26,7 @@ from taamctl.learning.contract.method import Method
 from taamctl.learning.kernels import class_sums, ridge, squeezed
 from taamctl.params.train_params import RidgeParams
 from taamctl.store import artefact_writer, artefacts
+from taamctl.store.bank_kinds import BANK_ROUTER, BANK_SHARED, BANK_TASK
 
 PROBES = 64  # random rows of the reference outputs
 # rows that an expert sees at once, always: so a node's logits do not depend on what else is asked
@@ -117,12 +118,12 @@ def write_shared(path: Path, shared: Shared, params: Mapping[str, object]) -> No
         for name, array in shared.method.items():
             writer.put(f"method/{name}", array)
 
-    artefact_writer.create(path, "bank_shared", params, fill)
+    artefact_writer.create(path, BANK_SHARED, params, fill)
 
 
 def read_shared(path: Path, config: Config) -> Shared:
     """Read the shared file, every array checked."""
-    with artefacts.Artefact(path, "bank_shared") as file:
+    with artefacts.Artefact(path, BANK_SHARED) as file:
         probe = torch.from_numpy(file.read("probe"))
         projects = config.bank.router.profile_width(probe.shape[1]) < probe.shape[1]
         lift = ridge.Lift(torch.from_numpy(file.read("lift")), projects)
@@ -164,7 +165,7 @@ def write_task(path: Path, task: TaskState, params: Mapping[str, object]) -> Non
         for name, array in task.state.items():
             writer.put(f"state/{name}", array)
 
-    artefact_writer.create(path, "bank_task", params, fill)
+    artefact_writer.create(path, BANK_TASK, params, fill)
 
 
 def read_task(path: Path, params: RidgeParams) -> TaskState:
@@ -173,7 +174,7 @@ def read_task(path: Path, params: RidgeParams) -> TaskState:
     Args:
         params: of the bank's router.
     """
-    with artefacts.Artefact(path, "bank_task") as file:
+    with artefacts.Artefact(path, BANK_TASK) as file:
         (low, high), (train, val) = file.read("bounds"), file.read("nodes")
         return TaskState(
             tuple(file.read("classes/name").tolist()),
@@ -198,7 +199,7 @@ def _exact_of(path: Path, file: artefacts.Artefact) -> Callable[[], ClassState] 
         return None
 
     def read() -> ClassState:
-        with artefacts.Artefact(path, "bank_task") as again:
+        with artefacts.Artefact(path, BANK_TASK) as again:
             return class_state.read_state(again)
 
     return read
@@ -210,7 +211,7 @@ def _optional(file: artefacts.Artefact, path: str) -> Array | None:
 
 def read_sums(path: Path, params: RidgeParams) -> ridge.Sums:
     """Read what the router needs of a task."""
-    with artefacts.Artefact(path, "bank_task") as file:
+    with artefacts.Artefact(path, BANK_TASK) as file:
         if file.has("exact/gram"):
             views = len(class_sums.views_of(params))
             return class_state.read_sums(file).of_task(views)
@@ -236,12 +237,12 @@ def write_router(path: Path, router: Router, params: Mapping[str, object]) -> No
             for name, value in router.honest.arrays():
                 writer.put(name, value)
 
-    artefact_writer.create(path, "bank_router", params, fill)
+    artefact_writer.create(path, BANK_ROUTER, params, fill)
 
 
 def read_router(path: Path, names: Sequence[tuple[str, ...]]) -> Router:
     """Read the solved router of tasks with the given class names."""
-    with artefacts.Artefact(path, "bank_router") as file:
+    with artefacts.Artefact(path, BANK_ROUTER) as file:
         honest = read_honest(file)
         penalty = None
         if honest is not None:
@@ -273,7 +274,7 @@ def read_known(path: Path) -> NodeRecord:
     Raises:
         TaamctlError: the bank keeps no record.
     """
-    with artefacts.Artefact(path, "bank_task") as file:
+    with artefacts.Artefact(path, BANK_TASK) as file:
         return class_state.read_record(file)
 
 

@@ -68,6 +68,7 @@ def command(
         print(path.read_text(encoding="utf-8"), end="")
     else:
         show(path, context.params.section(ReportParams).decimals)
+    context.tell("next: taamctl docs compare-methods, which says how to read it")
 
 
 def _fitting(cells: Cells, executor: Executor) -> tuple[Cells, Executor]:
@@ -102,10 +103,11 @@ def check(orders: list[str] | None, splits: list[int] | None, scope: str | None)
 
 def show(path: Path, decimals: int) -> None:
     """Print a comparison on stdout."""
+    from taamctl.core.json_kinds import COMPARISON
     from taamctl.report import comparison_text
     from taamctl.store.atomic_files import read_json
 
-    result = read_json(path, "taamctl compare")
+    result = COMPARISON.read(read_json(path, "taamctl compare"), str(path))
     columns = [_column(name) for name in comparison_text.COLUMNS]
     rows = [comparison_text.cells(m, decimals) for d in result["datasets"] for m in d["methods"]]
     overall = comparison_text.overall_cells(result)

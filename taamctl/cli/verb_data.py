@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from taamctl.cli import (
+    next_step,
     verb_data_doctor,
     verb_data_example,
     verb_data_export,
@@ -45,12 +46,8 @@ def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
         return
     base = raw_files.resolve(root)
     say(f"data root: {base}")
-    columns = [
-        Column("name"),
-        *(Column(name, right=True) for name in ("nodes", "edges", "F", "C", "T")),
-        Column("licence", fold=True),
-        Column("found", fold=True),
-    ]
+    counts = [Column(name, right=True) for name in ("nodes", "edges", "F", "C", "T")]
+    columns = [Column("name"), *counts, Column("licence", fold=True), Column("found", fold=True)]
     lines = [[_shown(value).replace(f"{base}/", "") for value in row.values()] for row in rows]
     print_table(columns, lines, gap=1)
 
@@ -84,6 +81,7 @@ def fetch(name: DatasetName, data_root: DataRoot = None) -> None:
     target = raw_files.resolve(raw_files.data_root(data_root)) / name
     download.fetch(source.meta.files, target, ByteProgress())
     typer.echo(str(target))
+    say(f"next: {next_step.of_data(name, data_root)}")
 
 
 def summary(name: str, root: Path | None) -> Facts:

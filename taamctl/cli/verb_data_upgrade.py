@@ -29,11 +29,11 @@ def command(
     It is read without that too. Prints the file.
     """
     from taamctl.importing import upgrade_graph
-    from taamctl.store import schema
+    from taamctl.store.graph_kind import GRAPH
 
     path = upgrade_graph.file_of(graph)
     before = upgrade_graph.upgrade(path, wait=not no_wait, tell=say)
-    now = schema.KINDS["graph"].version
+    now = GRAPH.version
     if as_json:
         facts = {"file": str(path), "from": now if before is None else before, "to": now}
         typer.echo(json.dumps({**facts, "changed": before is not None}, indent=1))

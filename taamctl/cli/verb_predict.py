@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from taamctl.cli import explained_node, score_table
+from taamctl.cli import explained_node, next_step, score_table
 from taamctl.cli.answering import Answering
 from taamctl.cli.console import say
 from taamctl.cli.memory_size import size
 from taamctl.cli.one_graph import OneGraph, graph_to_answer
-from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet
+from taamctl.cli.shared_options import DataRoot, Overrides, ParamsFile, Quiet, RawSettings
 from taamctl.cli.watching import Watching
 from taamctl.cli.watching import run as watch
 
@@ -76,6 +76,10 @@ def command(
     if not quiet:
         wrote = "" if out is None else f"; wrote {out}"
         say(f"{len(found.label):,} nodes, {int(found.unknown.sum()):,} of them unknown{wrote}")
+        if not explain and len(found.label):
+            least = found.node[found.confidence.argmin()]  # the one that is worth a look
+            same = RawSettings(params=params, overrides=overrides, data_root=data_root)
+            say(f"next: {next_step.of_answers(bank, named, least, same)}")
 
 
 def _warn(notes: Iterable[str]) -> None:

@@ -70,6 +70,7 @@ def command(
             shown.append(path.read_text(encoding="utf-8"))
             if not as_json:
                 _show(table)
+    planned[0].base.tell("next: taamctl docs reproduce-paper, which says how to read it")
     if as_json and target == "all":
         print(f"[{','.join(shown)}]")
     elif as_json:

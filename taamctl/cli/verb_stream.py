@@ -84,10 +84,11 @@ def command(
 
 def show(path: Path, decimals: int) -> None:
     """Print what is told of a data set: a line per replay, and one per snapshot."""
+    from taamctl.core.json_kinds import REPLAY
     from taamctl.report.stream_section import RUNS
     from taamctl.store.atomic_files import read_json
 
-    result = read_json(path, "taamctl stream")
+    result = REPLAY.read(read_json(path, "taamctl stream"), str(path))
     runs = result["runs"]
     names = [f"{run['method']} {run['seed']}" for run in runs]
     heads = [Column("method, seed"), *(Column(name, right=True) for name in RUNS.values())]

@@ -32,6 +32,7 @@ from taamctl.propagation.column_blocks import ArrayBlocks
 from taamctl.propagation.powers import BLOCK
 from taamctl.runtime import provenance
 from taamctl.store.artefacts import Artefact
+from taamctl.store.split_kind import SPLIT
 
 
 class Source(NamedTuple):
@@ -88,7 +89,7 @@ def propagate(
     filled = []
     with (
         subnormals.flushed(),
-        Artefact(Path(source.expected.file), "split", source.made_by) as split,
+        Artefact(Path(source.expected.file), SPLIT, source.made_by) as split,
         _wanted(file) as out,
     ):
         probe.require_here(source.expected)

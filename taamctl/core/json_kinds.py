@@ -135,4 +135,28 @@ BANK = JsonKind(
     "",
     key="format",
 )
-ALL = (EVALUATION, METRICS, LENS, REPORT, BANK)
+REPLAY = JsonKind(
+    Versions("taamctl.stream", 1, {0: _first}),
+    "outputs/stream/<dataset>/stream.json",
+    "what is told of the replays of a graph",
+    "make it again with: taamctl stream",
+)
+COMPARISON = JsonKind(
+    Versions("taamctl.compare", 1, {0: _first}),
+    "outputs/compare/compare.json",
+    "methods over class orders, splits and seeds",
+    "make it again with: taamctl compare",
+)
+REPRODUCED = JsonKind(
+    Versions("taamctl.reproduce", 1, {0: _first}),
+    "outputs/reproduce/<table>.json",
+    "a table of figures beside printed ones",
+    "make it again with: taamctl reproduce",
+)
+FORGOTTEN = JsonKind(
+    Versions("taamctl.forget", 1, {0: _first}),
+    "taamctl bank forget --statement <file>",
+    "a statement of what a bank forgot",
+    "",
+)
+ALL = (EVALUATION, METRICS, LENS, REPORT, BANK, REPLAY, COMPARISON, REPRODUCED, FORGOTTEN)

@@ -284,7 +284,7 @@ class TaskStream:
         for i, task in enumerate(self.tasks):
             if task.index != i or task.low != at or task.high <= task.low:
                 raise TaamctlError(
-                    f"task {i} owns classes [{task.low}, {task.high}) but should start at {at}",
+                    f"task {i + 1} owns classes [{task.low}, {task.high}) but should start at {at}",
                     MEND,
                 )
             at = task.high
@@ -348,7 +348,7 @@ class TaskData:
     def __post_init__(self) -> None:
         if self.h.ndim != 2 or self.h.shape[0] != self.y.shape[0] or self.deg.shape != self.y.shape:
             raise TaamctlError(
-                f"task {self.task.index}: features {tuple(self.h.shape)}, labels "
+                f"task {self.task.index + 1}: features {tuple(self.h.shape)}, labels "
                 f"{tuple(self.y.shape)} and degrees {tuple(self.deg.shape)} do not fit together",
                 MEND,
             )

@@ -11,8 +11,8 @@ from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.runtime import provenance
 from taamctl.store import atomic_files
 from taamctl.store.artefacts import Artefact
+from taamctl.store.graph_kind import GRAPH
 
-KIND = "graph"
 MADE_BY = "taamctl data import"
 SHOWN = 300  # characters of a command in a hint; one with many features is longer
 
@@ -42,7 +42,7 @@ def opened(path: Path) -> Artefact:
                 f"make it again with: {again}; or, if another file is meant to be here: "
                 f"rm {shlex.quote(str(sidecar))}",
             )
-    return Artefact(path, KIND, MADE_BY)
+    return Artefact(path, GRAPH, MADE_BY)
 
 
 def forget(path: Path) -> None:

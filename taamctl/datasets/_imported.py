@@ -13,12 +13,13 @@ from taamctl.core import registry
 from taamctl.core.outside import Outside
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.datasets import _graph_file, _graph_rows
-from taamctl.datasets._graph_file import KIND, MADE_BY, opened
+from taamctl.datasets._graph_file import MADE_BY, opened
 from taamctl.datasets._graph_fill import GIVEN, fill
 from taamctl.datasets._meta import Meta
-from taamctl.store import artefact_writer, artefacts, atomic_files, upgrades
+from taamctl.store import artefact_writer, artefacts, atomic_files
+from taamctl.store.graph_kind import GRAPH, NAMES_NOT_KEPT
 
-__all__ = ["KIND", "MADE_BY", "opened"]
+__all__ = ["MADE_BY", "opened"]
 
 
 def write(
@@ -44,7 +45,7 @@ def write(
     registry.refuse_taken("taamctl.datasets", path.stem)
     made_from = {"source": atomic_files.strict(dict(source)), "directed": directed}
     _graph_file.forget(path)
-    artefact_writer.create(path, KIND, made_from, lambda writer: fill(writer, graph, directed))
+    artefact_writer.create(path, GRAPH, made_from, lambda writer: fill(writer, graph, directed))
     _graph_file.keep(path, command)
 
 
@@ -90,7 +91,7 @@ def read(path: Path) -> NodeGraph:
 
 def from_before_names(file: artefacts.Artefact) -> bool:
     """Tell whether an opened graph was written before names of features were kept."""
-    return bool(file.attribute("features_named") == upgrades.NAMES_NOT_KEPT)
+    return bool(file.attribute("features_named") == NAMES_NOT_KEPT)
 
 
 def feature_names(file: artefacts.Artefact) -> tuple[str, ...]:

@@ -353,7 +353,9 @@ def _text(value: Number) -> str:
 
 
 def decision_table(result: Evaluation) -> str:
-    """Return the last stage's task-ID decisions as CSV, one row per query graph."""
+    """Return the last stage's task-ID decisions as CSV, one row per query graph; tasks count
+    from 1, as in every figure.
+    """
     decisions = result.parts["test"].task_id.decisions[-1]
-    lines = [f"{j},{k}\n" for j, k in enumerate(decisions) if k >= 0]
+    lines = [f"{j},{k + 1}\n" for j, k in enumerate(decisions, 1) if k >= 0]
     return "".join(["task,decision\n", *lines])

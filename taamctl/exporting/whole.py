@@ -14,7 +14,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.rows import block_rows
 from taamctl.core.types import CSR, PARTS, Array, NodeGraph
 from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import spelled
+from taamctl.importing.node_ids import id_text
 from taamctl.importing.options import ImportOptions
 
 
@@ -128,10 +128,10 @@ def whole_of(graph: NodeGraph) -> Whole:
 
 def _kept(ids: list[str], name: str) -> list[str]:
     """Return names of nodes, after a look at what a reader makes of them."""
-    changed = next((text for text in ids if spelled(text) != text), None)
+    changed = next((text for text in ids if id_text(text) != text), None)
     if changed is not None:
         raise TaamctlError(
-            f"{name}: the node {changed[:60]!r} would come back as {spelled(changed)[:60]!r}",
+            f"{name}: the node {changed[:60]!r} would come back as {id_text(changed)[:60]!r}",
             "import the graph again with names that have no blanks around them",
         )
     return ids

@@ -147,5 +147,5 @@ def _propagated(
         progress.advance(int(indptr[high] - indptr[low]) + high - low)
         if by_task and g % len(PARTS) == len(PARTS) - 1:
             nodes = offset[g + 1] - offset[g - 2]
-            progress.line(f"task {g // len(PARTS)}: {nodes:,} nodes propagated")
+            progress.line(f"task {g // len(PARTS) + 1}: {nodes:,} nodes propagated")
     progress.finish()

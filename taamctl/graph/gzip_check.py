@@ -13,7 +13,7 @@ from taamctl.core.units import format_bytes
 _CHUNK = 1 << 20
 
 
-def require_room(path: Path) -> None:
+def require_room_unpacked(path: Path) -> None:
     """Refuse a gzipped file that holds more than the memory that is free.
 
     Only a file that could, by its size, is gone through once.

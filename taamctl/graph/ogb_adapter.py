@@ -129,7 +129,7 @@ def _read_csv(folder: Path) -> tuple[RawArrays, Array]:
     import pandas as pd
 
     for path in folder.glob("*.csv.gz"):
-        gzip_check.require_room(path)
+        gzip_check.require_room_unpacked(path)
     raw = _raw_reader().read_csv_graph_raw
     with _silent():
         graph = _only(raw(str(folder)))

@@ -47,17 +47,11 @@ def assemble(
         source, target, outside, end_notes = _ends(raw, n, names_of_nodes, options, context)
     adjacency, edge_notes = adjacency_from_edges(source, target, n, raw.edges_where or raw.where)
     with told_by_lines(raw.node_lines):
-        labels, names, label_notes = read_labels(
+        labels, stated, label_notes = read_labels(
             raw.labels, n, raw.where, Said(options.unlabelled, options.class_word)
         )
-    spelled = names
-    if raw.class_names:
-        names = _named(spelled, raw)
-    # tasks that the nodes state are of their labels, those of a table of the classes' names
-    of_tasks = names if raw.tasks_where else spelled
-    with told_by_lines(raw.node_lines):
-        part = part_of(raw, n)
-    given = Given(arrival_of(raw, of_tasks), part, time_of(raw, n), _kept(names_of_nodes))
+    names = _named(stated, raw) if raw.class_names else stated
+    given = _given(raw, n, stated, names, names_of_nodes)
     notes = (
         *raw.notes,
         *feature_notes,
@@ -78,6 +72,25 @@ def assemble(
         tuple(raw.feature_names),
         outside,
     )
+
+
+def _given(
+    raw: RawGraph,
+    n: int,
+    stated: tuple[str, ...],
+    names: tuple[str, ...],
+    names_of_nodes: edge_ends.Names | None,
+) -> Given:
+    """Return what the file states of arrival, parts, time and names of nodes.
+
+    Args:
+        stated: the classes as the labels spell them. names: as they are called.
+    """
+    # tasks that the nodes state are of their labels, those of a table of the classes' names
+    of_tasks = names if raw.tasks_where else stated
+    with told_by_lines(raw.node_lines):
+        part = part_of(raw, n)
+    return Given(arrival_of(raw, of_tasks), part, time_of(raw, n), _kept(names_of_nodes))
 
 
 def _matched(raw: RawGraph, edges: int) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from taamctl.importing.context_names import Context
 from taamctl.importing.edge_ends import Names, different, rows_of
 from taamctl.importing.messages import some
 from taamctl.store import artefacts
+from taamctl.store.graph_kind import GRAPH
 
 
 def context_of(path: Path) -> Context:
@@ -25,7 +26,7 @@ def context_of(path: Path) -> Context:
     Raises:
         TaamctlError: missing, damaged, or no imported graph.
     """
-    with artefacts.Artefact(path, _imported.KIND, _imported.MADE_BY) as file:
+    with artefacts.Artefact(path, GRAPH, _imported.MADE_BY) as file:
         if file.has("given/node_id"):
             names = file.read("given/node_id").tolist()
         else:

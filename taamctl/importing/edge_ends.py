@@ -11,7 +11,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.importing.bad_rows import bad_rows
 from taamctl.importing.messages import shown, some
-from taamctl.importing.node_ids import spelled, whole_numbers
+from taamctl.importing.node_ids import id_text, whole_numbers
 
 LARGEST = 10**18  # an int64 has room for all whole numbers below
 SHOWN = 10  # unknown nodes in a message
@@ -39,7 +39,7 @@ def checked(node_id: object, n: int, where: str) -> Names:
     import pandas as pd
 
     values = np.asarray(node_id)
-    ids = pd.Series([spelled(v) for v in values.tolist()], dtype=object)
+    ids = pd.Series([id_text(v) for v in values.tolist()], dtype=object)
     nameless = pd.isna(values) | (ids == "").to_numpy()
     if nameless.any():
         more = f", nor have {int(nameless.sum()) - 1:,} more" * (int(nameless.sum()) > 1)
@@ -126,7 +126,7 @@ def different(values: Array) -> tuple[Array, list[str]]:
     import pandas as pd
 
     codes, different = pd.factorize(values, use_na_sentinel=False)
-    return codes, [spelled(v) for v in different.tolist()]
+    return codes, [id_text(v) for v in different.tolist()]
 
 
 def rows_of(names: list[str], ends: set[str]) -> dict[str, int]:
@@ -185,7 +185,7 @@ def by_row(
 
 def _no_rows(ends: Array, n: int) -> str:
     """Name the ends that are no row numbers."""
-    others = [spelled(end) for end in np.unique(ends[~((ends >= 0) & (ends < n))]).tolist()]
+    others = [id_text(end) for end in np.unique(ends[~((ends >= 0) & (ends < n))]).tolist()]
     named = ", ".join(others[:SHOWN]) + ", ..." * (len(others) > SHOWN)
     return f"{len(others):,} numbers that are no rows ({named})"
 

@@ -16,7 +16,7 @@ from taamctl.graph.raw_values import reading
 from taamctl.importing.cells import numbers
 from taamctl.importing.held_table import unzipped_suffix
 from taamctl.importing.messages import shown
-from taamctl.importing.node_ids import spelled
+from taamctl.importing.node_ids import id_text
 from taamctl.importing.tables import opened, read_table
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _of_json(path: Path) -> dict[str, Pairs]:
         wrong = [n for n in own if type(n) is not int or not 0 <= n < MOST]
         if wrong:
             raise _no_feature(path, node, wrong[0], _SHAPE)
-        made[spelled(node)] = [(n, 1.0) for n in dict.fromkeys(own)]
+        made[id_text(node)] = [(n, 1.0) for n in dict.fromkeys(own)]
     return made
 
 
@@ -75,7 +75,7 @@ def _of_table(path: Path) -> dict[str, Pairs]:
     for node, feature, value in zip(
         nodes.tolist(), features.tolist(), values.tolist(), strict=True
     ):
-        made.setdefault(spelled(node), []).append((int(feature), value))
+        made.setdefault(id_text(node), []).append((int(feature), value))
     return dict(made)
 
 

@@ -59,7 +59,7 @@ def ends_of(source: Array, target: Array, n: int) -> Ends:
 
     different = [v for ends in (source, target) for v in pd.unique(np.asarray(ends)).tolist()]
     elsewhere = ELSEWHERE.get()
-    every = frozenset(spelled(v) for v in different)
+    every = frozenset(id_text(v) for v in different)
     text = every - elsewhere or every
     whole = whole_numbers(text)
     if whole is None:
@@ -69,7 +69,7 @@ def ends_of(source: Array, target: Array, n: int) -> Ends:
     return Ends(text, numbers, by_row and 0 <= min(numbers) <= max(numbers) < n)
 
 
-def spelled(value: object) -> str:
+def id_text(value: object) -> str:
     """Return an id as text; a whole number that was read as a float loses its `.0`."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -120,7 +120,7 @@ def _holds(column: Array, ends: Ends) -> bool:
         return False
     if column.dtype.kind == "f":
         column = column[~np.isnan(column)]
-    text = {spelled(v) for v in column.tolist()}
+    text = {id_text(v) for v in column.tolist()}
     if ends.text <= text:
         return True
     numbers = whole_numbers(text)
@@ -307,7 +307,7 @@ def _not_counting(cell: Mapping[str, Array], names: Sequence[str]) -> list[str]:
 
 def _same_as_rows(column: Array, first: int = 0) -> bool:
     rows = range(first, first + len(column))
-    return [spelled(v) for v in column.tolist()] == [str(row) for row in rows]
+    return [id_text(v) for v in column.tolist()] == [str(row) for row in rows]
 
 
 def _counts_rows(column: Array) -> bool:
@@ -329,7 +329,7 @@ def rows_or_ids(
     if chosen:
         return chosen == "rows", ""
     source, target = np.ravel(source), np.ravel(target)
-    names = [spelled(v) for v in np.ravel(ids).tolist()]
+    names = [id_text(v) for v in np.ravel(ids).tolist()]
     ends = ends_of(source, target, len(names))
     kept_as_text = source.dtype.kind in "USO" and ends.text <= set(names)
     if ends.numbers is None or not ends.are_rows or kept_as_text:
@@ -364,5 +364,5 @@ def hint_of_rows(source: Array, target: Array, n: int) -> str:
 
 def usable_names(ids: Array, n: int) -> bool:
     """Tell whether an array can name N nodes: one name each, none empty, none twice."""
-    names = [spelled(v) for v in np.ravel(ids).tolist() if v is not None and v == v]
+    names = [id_text(v) for v in np.ravel(ids).tolist() if v is not None and v == v]
     return len(names) == n and len(set(names)) == n and all(names)

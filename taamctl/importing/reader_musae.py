@@ -18,7 +18,7 @@ from taamctl.importing.column_names import LABEL, guess
 from taamctl.importing.folder_format import unpacked
 from taamctl.importing.held_table import unzipped_suffix
 from taamctl.importing.messages import quoted, shown
-from taamctl.importing.node_ids import spelled
+from taamctl.importing.node_ids import id_text
 from taamctl.importing.options import ImportOptions
 from taamctl.importing.raw_graph import RawGraph
 from taamctl.importing.tables import Table
@@ -53,7 +53,7 @@ def read(paths: Sequence[Path], options: ImportOptions) -> RawGraph:
     key = options.id or _id_column(table, of, files)
     label = options.label or guess([n for n in table.columns if n != key], TARGETS)
     raw = roles.nodes(table, replace(options, id=key, label=label), features_elsewhere=True)
-    names = [spelled(name) for name in np.asarray(raw.node_id).tolist()]
+    names = [id_text(name) for name in np.asarray(raw.node_id).tolist()]
     _require_same(names, of, files)
     x = feature_lists.matrix([of.get(name, ()) for name in names], files.features)
     source, target, notes = reader_tables.edge_columns(
@@ -95,7 +95,7 @@ def _id_column(table: Table, of: Mapping[str, object], files: Files) -> str:
     Raises:
         TaamctlError: none does, or two do in another order.
     """
-    spelt = {name: [spelled(v) for v in cells.tolist()] for name, cells in table.columns.items()}
+    spelt = {name: [id_text(v) for v in cells.tolist()] for name, cells in table.columns.items()}
     like = [name for name, values in spelt.items() if of.keys() <= set(values)]
     if not like:
         raise TaamctlError(

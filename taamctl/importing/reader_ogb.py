@@ -145,7 +145,7 @@ def _parts(split: Path, n: int) -> Array | None:
 def _rows(path: Path, n: int) -> Array:
     """Return the node numbers that a file of a split lists, [n] int64."""
     with reading(str(path)):
-        gzip_check.require_room(path)
+        gzip_check.require_room_unpacked(path)
     with reading(str(path)), gzip.open(path, "rt", encoding="utf-8") as stream:
         rows = np.array([int(line) for line in stream.read().split()], np.int64)
     outside = np.flatnonzero((rows < 0) | (rows >= n))

@@ -58,17 +58,9 @@ def of_two(node_path: TableSource, edge_path: TableSource, options: ImportOption
     chosen = roles.roles(list(table.columns), options, table.where)
     others = roles.without_meaning(table, chosen, options)
     if not chosen.id and options.ends != "rows":
-        found, why = node_ids.id_column(
-            table.columns,
-            others,
-            node_ids.ends_of(source, target, table.rows),
-            table.where,
-            by_name=options.ends == "ids",
-        )
-        if found:
-            same = node_ids.twins(table.columns, others, found)
-            options = replace(options, id=found, ignore=(*options.ignore, *same))
-            notes = (f"{node_path}: {found!r} is taken for the nodes' id: {why}", *notes)
+        options, note = _with_id(node_path, table, others, (source, target), options)
+        if note:
+            notes = (note, *notes)
             table = node_table(node_path, options)  # its cells as text, as ids are
     elif not options.id and options.ends != "rows":
         node_ids.refuse_rivals(table.columns, chosen.id, others, source, target, table.where)
@@ -98,6 +90,33 @@ def of_two(node_path: TableSource, edge_path: TableSource, options: ImportOption
         by_row=by_row,
         hint_of_ids=lambda u, v: "" if options.id else node_ids.hint_of_rows(u, v, rows),
     )
+
+
+def _with_id(
+    node_path: TableSource,
+    table: Table,
+    others: Sequence[str],
+    ends: tuple[Array, Array],
+    options: ImportOptions,
+) -> tuple[ImportOptions, str]:
+    """Return the options with the column whose cells the ends of edges name, and what is said of
+    it; as they are, and nothing, where there is none.
+
+    Args:
+        others: the columns that mean nothing yet.
+    """
+    found, why = node_ids.id_column(
+        table.columns,
+        others,
+        node_ids.ends_of(*ends, table.rows),
+        table.where,
+        by_name=options.ends == "ids",
+    )
+    if not found:
+        return options, ""
+    same = node_ids.twins(table.columns, others, found)
+    chosen = replace(options, id=found, ignore=(*options.ignore, *same))
+    return chosen, f"{node_path}: {found!r} is taken for the nodes' id: {why}"
 
 
 def _unpacked(paths: Sequence[TableSource]) -> Sequence[TableSource]:

@@ -107,9 +107,9 @@ def parts_of_table(table: Table, node_id: Array | None, n: int) -> Array:
     """
     of_id, of_part = _two_columns(table, ID, PART, "id and part")
     ids = range(n) if node_id is None else np.asarray(node_id).tolist()
-    row_of = {node_ids.spelled(value): i for i, value in enumerate(ids)}
+    row_of = {node_ids.id_text(value): i for i, value in enumerate(ids)}
     out: list[str] = [""] * n
-    nodes = [node_ids.spelled(value) for value in table.columns[of_id].tolist()]
+    nodes = [node_ids.id_text(value) for value in table.columns[of_id].tolist()]
     parts = _part_words(table.columns[of_part].tolist(), table.where)
     unknown = [row for row, name in enumerate(nodes) if name not in row_of]
     if unknown:

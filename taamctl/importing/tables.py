@@ -80,7 +80,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             magic = plain.read(2)
         zipped = magic == b"\x1f\x8b"
         if zipped:
-            gzip_check.require_room(path)
+            gzip_check.require_room_unpacked(path)
         with cast("IO[bytes]", gzip.open(path, "rb")) if zipped else path.open("rb") as stream:
             if zipped and not stream.read(1):
                 raise TaamctlError(f"{path} is empty", "check how it was written")

@@ -9,8 +9,8 @@ from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.datasets import _graph_file, _imported
 from taamctl.runtime import provenance
-from taamctl.store import schema
 from taamctl.store.atomic_files import sweep
+from taamctl.store.graph_kind import GRAPH
 from taamctl.store.lock import writing
 from taamctl.store.rewrite import rewrite
 
@@ -56,12 +56,12 @@ def upgrade(path: Path, *, wait: bool, tell: Callable[[str], None]) -> int | Non
         sweep(path)
         with _imported.opened(path) as graph:
             recorded = provenance.recorded(path) is not None
-            if graph.version == schema.KINDS[_imported.KIND].version and recorded:
+            if graph.version == GRAPH.version and recorded:
                 return None
             for place in graph.paths():
                 graph.verify(place)
         command = (provenance.recorded(path) or {}).get("command", "")
         _graph_file.forget(path)
-        before = rewrite(path, _imported.KIND)
+        before = rewrite(path, GRAPH)
         _graph_file.keep(path, command)
         return before

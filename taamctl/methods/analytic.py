@@ -69,10 +69,11 @@ class Method(Base):
         """Draw the random matrix of the profiles, and begin with empty sums."""
         self._lift = ridge.Lift.draw(self.info.num_features, self.params, self.seed)
         width = self.params.profile_width(self.info.num_features)
-        self._rank, self._factor = self.params.rank, self.params.ridge_factor
-        if squeezed.is_whole(width, self._rank, self.info.num_tasks):
-            self._rank, self._factor = None, 1.0
-        else:  # random features have no leading directions: what is kept blurs them most
+        self._rank = squeezed.kept_rank(width, self.params.rank, self.info.num_tasks)
+        self._factor = 1.0
+        if self._rank is not None:
+            self._factor = self.params.ridge_factor
+            # Random features have no leading directions: what is kept blurs them most.
             self._lift = replace(self._lift, weight=self.params.random_weight)
         self._kept = squeezed.Kept.empty(width, self._rank is None)
         self._weight = torch.zeros(width, 0)

@@ -18,6 +18,7 @@ from taamctl.report.report_rows import run_row
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
 from taamctl.store.lock import writing
+from taamctl.store.split_kind import SPLIT
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -125,7 +126,7 @@ def _refuse_fixed_parts(context: Context) -> None:
     from taamctl.stages import split
 
     for dataset in context.params.section(RunParams).datasets:
-        with Artefact(split.run(context, dataset).path, "split") as artefact:
+        with Artefact(split.run(context, dataset).path, SPLIT) as artefact:
             fixed = split_account.of(artefact).get("parts")
         if fixed:
             rule = {"given": "given"}.get(fixed, "by time")

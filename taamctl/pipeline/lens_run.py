@@ -41,6 +41,9 @@ from taamctl.runtime.stage_jobs import Which
 from taamctl.stages.infer import trained_again
 from taamctl.store import artefacts, atomic_files
 from taamctl.store.feature_store import FeatureStore
+from taamctl.store.infer_kind import INFER
+from taamctl.store.split_kind import SPLIT
+from taamctl.store.train_kind import TRAIN
 
 NEEDS = ("x", "edges")
 PARTS = ("val", "test")
@@ -166,7 +169,7 @@ def _trained(
     method: str, path: Path, made_by: str, cached: tuple[Path, str]
 ) -> tuple[dict[str, Any], dict[str, object], Method]:
     """Return what a training run records of its method, its settings, and the method as it was."""
-    with artefacts.Artefact(path, "train", made_by) as trained, FeatureStore(*cached) as store:
+    with artefacts.Artefact(path, TRAIN, made_by) as trained, FeatureStore(*cached) as store:
         learner, _ = trained_again(method, store, trained, made_by)
         facts = json.loads(trained.attribute("facts"))
         return facts, {"precompute": store.params, "train": trained.params}, learner
@@ -179,7 +182,7 @@ def _own(
     decide for other units.
     """
     lens = shared.context.params.section(LensParams)
-    with artefacts.Artefact(inferred[0], "infer", inferred[1]) as made:
+    with artefacts.Artefact(inferred[0], INFER, inferred[1]) as made:
         routed = "/".join(json.loads(made.attribute("facts"))["routed"])
         infer = recorded(InferParams, infer_section(made.params), *inferred)
         decided = {part: made.read(f"{part}/decision")[-1] for part in PARTS}
@@ -269,7 +272,7 @@ def _by_class(
 
 def _mixed_edges(path: Path, made_by: str) -> dict[str, CSR]:
     """Return the edges among all tasks' nodes of a part, numbered as the concatenated parts are."""
-    with artefacts.Artefact(path, "split", made_by) as split:
+    with artefacts.Artefact(path, SPLIT, made_by) as split:
         indptr = split.read("mixed/indptr")
         indices = split.read("mixed/indices")
         offset = split.read("stream/offset")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.store.artefacts import Artefact
+from taamctl.store.train_kind import CHECKPOINT
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -92,7 +93,7 @@ class LossLog(Progress):
 
     def _write(self, folder: Path, file: Path) -> None:
         try:
-            with Artefact(file, "checkpoint") as task:
+            with Artefact(file, CHECKPOINT) as task:
                 losses = task.read("loss").tolist()
         except TaamctlError:  # put together, or damaged: training itself sees to that
             return

@@ -13,13 +13,13 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.plain_values import Plain
 from taamctl.learning.routing.error_bound import separations, task_spread
 from taamctl.params.train_params import InferParams
-from taamctl.pipeline import at_hand, split_account, walk
+from taamctl.pipeline import at_hand, split_account, table_files, walk
 from taamctl.report import published
 from taamctl.report.report_tables import csv_text, markdown_rows
-from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
-from taamctl.store import atomic_files
 from taamctl.store.artefacts import Artefact
+from taamctl.store.precompute_kind import PRECOMPUTE
+from taamctl.store.split_kind import SPLIT
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -42,17 +42,12 @@ class PlainTable:
         Args:
             command: what makes it again.
         """
-        path = folder / f"{self.target}.json"
         title = published.title(self.target)
-        made: dict[str, object] = {"target": self.target, "title": title, "command": command}
-        made |= {"versions": provenance.versions(), "conditions": list(self.conditions)}
-        atomic_files.write_json(path, {**made, "rows": list(self.lines)})
         text = [f"# {title}", "", f"`{command}`", "", *markdown_rows(self.columns, self.cells())]
         text += ["", *(f"- {line}" for line in self.conditions)]
-        atomic_files.write_text(path.with_suffix(".md"), "\n".join(text) + "\n")
         rows = [[line.get(name) for name in self.columns] for line in self.lines]
-        atomic_files.write_text(path.with_suffix(".csv"), csv_text(self.columns, rows))
-        return path
+        texts = {".md": "\n".join(text) + "\n", ".csv": csv_text(self.columns, rows)}
+        return table_files.write(folder, self.target, command, self.lines, self.conditions, texts)
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return every line as text."""
@@ -74,7 +69,7 @@ def theory(context: Context) -> PlainTable:
     for dataset in at_hand.required(context):
         walk.features(context, dataset)
         path = context.layout.file("precompute", dataset)
-        with Artefact(path, "precompute", context.layout.command("precompute", dataset)) as made:
+        with Artefact(path, PRECOMPUTE, context.layout.command("precompute", dataset)) as made:
             lines += _bounds(made, dataset, context.params.section(InferParams))
     columns = ("dataset", "task", "nearest", "V raw", "V_intra", "D_inter", "bound")
     return PlainTable(
@@ -136,7 +131,7 @@ def statistics(context: Context) -> PlainTable:
     for dataset in at_hand.required(context):
         walk.features(context, dataset)
         path = context.layout.file("split", dataset)
-        with Artefact(path, "split", context.layout.command("split", dataset)) as split:
+        with Artefact(path, SPLIT, context.layout.command("split", dataset)) as split:
             counted = _counted(split)
         for name, value in counted.items():
             stated = printed.get(dataset, {}).get(name)

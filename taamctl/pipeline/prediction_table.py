@@ -15,6 +15,8 @@ from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
 from taamctl.store.atomic_files import atomic
+from taamctl.store.infer_kind import INFER
+from taamctl.store.precompute_kind import PRECOMPUTE
 
 COLUMNS = (
     *("dataset", "method", "seed", "part", "node", "task", "class"),
@@ -48,7 +50,7 @@ def _lines(context: Context, which: walk.Run) -> Iterator[tuple[object, ...]]:
     """Yield the lines of one run."""
     path, made_by = context.layout.file("infer", *which), context.layout.command("infer", *which)
     names = _node_names(context, which[0])
-    with Artefact(path, "infer", made_by) as made:
+    with Artefact(path, INFER, made_by) as made:
         classes = [*made.read("classes/name").tolist(), ""]  # -1: no prediction
         facts = json.loads(made.attribute("facts"))
         scope = facts["scope"]
@@ -75,7 +77,7 @@ def _task(chosen: int, by: str) -> object:
 def _nodes(context: Context, dataset: str, part: str, tasks: int) -> list[int]:
     """Return the rows of a part's nodes in the graph, task by task."""
     path = context.layout.file("precompute", dataset)
-    with Artefact(path, "precompute", context.layout.command("precompute", dataset)) as features:
+    with Artefact(path, PRECOMPUTE, context.layout.command("precompute", dataset)) as features:
         every = (features.read(f"{group(t, part)}/orig_id") for t in range(tasks))
         return [node for nodes in every for node in nodes.tolist()]
 

@@ -18,13 +18,12 @@ from taamctl.params.eval_params import EvalParams
 from taamctl.params.run_params import RunParams
 from taamctl.params.sections import Params
 from taamctl.params.split_params import SplitParams
-from taamctl.pipeline import walk
+from taamctl.pipeline import table_files, walk
 from taamctl.pipeline.at_hand import is_there
 from taamctl.pipeline.countdown import Countdown
 from taamctl.report import published, reproduction, run_seconds, sweep_figure
 from taamctl.report.published import PublishedRow
 from taamctl.report.report_rows import over_seeds, run_row
-from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.store import atomic_files
@@ -89,24 +88,13 @@ class Table:
         Args:
             command: what makes it again.
         """
-        path = folder / f"{self.target}.json"
         shown = (self.target, self.records, self.conditions)
-        atomic_files.write_json(
-            path,
-            {
-                "target": self.target,
-                "title": published.title(self.target),
-                "command": command,
-                "versions": provenance.versions(),
-                "rows": self.records,
-                "conditions": self.conditions,
-            },
-        )
-        atomic_files.write_text(path.with_suffix(".md"), reproduction.markdown(*shown, command))
-        atomic_files.write_text(
-            path.with_suffix(".csv"), reproduction.comma_separated(self.records)
-        )
-        atomic_files.write_text(path.with_suffix(".tex"), reproduction.latex(*shown))
+        texts = {
+            ".md": reproduction.markdown(*shown, command),
+            ".csv": reproduction.comma_separated(self.records),
+            ".tex": reproduction.latex(*shown),
+        }
+        path = table_files.write(folder, self.target, command, self.records, self.conditions, texts)
         for name, data in self.figures.items():
             with atomic_files.atomic(folder / "figures" / name) as temporary:
                 temporary.write_bytes(data)

@@ -10,6 +10,7 @@ from taamctl.evaluation.routing import Evidence
 from taamctl.params.run_params import RunParams
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
+from taamctl.store.infer_kind import INFER
 
 Run = tuple[str, str, int]  # data set, method, seed
 
@@ -27,7 +28,7 @@ def doubts(context: Context, which: Run) -> list[str]:
     nothing of a method that infers none.
     """
     path, made_by = context.layout.file("infer", *which), context.layout.command("infer", *which)
-    with Artefact(path, "infer", made_by) as made:
+    with Artefact(path, INFER, made_by) as made:
         facts = json.loads(made.attribute("facts"))
         if facts["task_id"] != "inferred":
             return []

@@ -9,6 +9,7 @@ from typing import NotRequired, TypedDict
 
 from taamctl.core.types import PARTS
 from taamctl.store.artefacts import Artefact
+from taamctl.store.split_kind import SPLIT
 
 
 class Dropped(TypedDict):
@@ -39,7 +40,7 @@ def of(split: Artefact) -> Account:
 
 def lines(path: Path) -> Iterator[str]:
     """Yield counts and warnings of one split."""
-    with Artefact(path, "split") as split:
+    with Artefact(path, SPLIT) as split:
         account = of(split)
         table = split.read("account/table")  # a row per (task, part): nodes, edges, -, isolated
         counts = split.read("classes/count")

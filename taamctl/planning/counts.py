@@ -21,6 +21,7 @@ from taamctl.runtime import provenance
 from taamctl.runtime.job import Context
 from taamctl.store.artefacts import Artefact
 from taamctl.store.atomic_files import read_json
+from taamctl.store.split_kind import SPLIT
 
 PACKAGE = "taamctl.datasets"
 SHARE = (0.5, 0.8, 0.95)  # of the edges that join nodes of one task: low, middle, high
@@ -289,7 +290,7 @@ def exact(graph: Graph, file: Path, hops: int) -> Counts:
     Raises:
         TaamctlError: the file is damaged, unfinished or no split.
     """
-    with Artefact(file, "split") as split:
+    with Artefact(file, SPLIT) as split:
         table, bounds = split.read("account/table"), split.read("stream/bounds")
         used = int(json.loads(split.attribute("account"))["edges_used"])
         mixed = int(split.shape("mixed/indices")[0])
@@ -318,7 +319,7 @@ def split_file(context: Context, graph: Graph, params: object) -> Path | None:
     if not graph.brought or not file.is_file():
         return None
     try:
-        with Artefact(file, "split") as split:
+        with Artefact(file, SPLIT) as split:
             same = split.params == params
     except TaamctlError:
         return None

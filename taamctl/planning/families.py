@@ -32,8 +32,8 @@ class Formula:
 def _ridge(own: object, c: Counts, w: Workload, r: Rates) -> Cost:
     assert isinstance(own, RidgeParams)
     width, views = own.profile_width(c.features), 1 + len(own.hops) * own.views
-    rank: int | None = getattr(own, "rank", None)
-    if rank is None or squeezed.is_whole(width, rank, c.tasks):
+    rank = squeezed.kept_rank(width, getattr(own, "rank", None), c.tasks)
+    if rank is None:
         return ridge_costs.train_ridge(c, r, width, views)
     return ridge_costs.train_squeezed(c, r, width, views, rank)
 

@@ -216,9 +216,7 @@ class Rehearsal:
         hops = dict.fromkeys(own.hops, data.h)
         classes = data.task.high - data.task.low
 
-        rank: int | None = getattr(own, "rank", None)
-        if squeezed.is_whole(width, rank, counts.tasks):
-            rank = None
+        rank = squeezed.kept_rank(width, getattr(own, "rank", None), counts.tasks)
 
         def keep() -> squeezed.Kept:
             return squeezed.of_nodes(hops, data.y - data.task.low, classes, lift, own, rank)

@@ -35,6 +35,7 @@ from taamctl.runtime.job import Context, Job, Outcome
 from taamctl.runtime.stage_jobs import Which
 from taamctl.store import artefact_writer
 from taamctl.store.checkpoints import FileCheckpoints
+from taamctl.store.stream_kind import STREAM
 from taamctl.stream.induce import message_edges
 
 PROTOCOL = "prequential"
@@ -145,7 +146,7 @@ def run(context: Context, prepared: Prepared, method: str, seed: int) -> Outcome
             kept.remove()
         answers, resumed = answered(context, prepared, method, seed, kept, context.progress)
         artefact_writer.create(
-            job.outputs[0], "stream", job.params, lambda writer: _fill(writer, prepared, answers)
+            job.outputs[0], STREAM, job.params, lambda writer: _fill(writer, prepared, answers)
         )
         return {"seconds": answers.seconds.tolist(), "resumed_snapshots": resumed}
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import REPLAY
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.params.run_params import RunParams
 from taamctl.prequential import choose_follower, replay_file
@@ -21,6 +22,7 @@ from taamctl.store import atomic_files
 from taamctl.store.artefacts import Artefact
 from taamctl.store.atomic_files import atomic
 from taamctl.store.lock import writing
+from taamctl.store.stream_kind import STREAM
 
 EXPERTS = {
     "retrain": "models of tasks are learned again when nodes of their classes arrive",
@@ -78,7 +80,7 @@ def one_dataset(context: Context, prepared: Prepared, wanted: RunParams) -> Path
     with writing(path, wait=context.wait, tell=context.tell):
         every = with_earlier(path, same, runs)
         told = conditions(prepared, [run["method"] for run in every])
-        result = {"dataset": prepared.dataset, "protocol": PROTOCOL, **same}
+        result = {**REPLAY.stamp, "dataset": prepared.dataset, "protocol": PROTOCOL, **same}
         atomic_files.write_json(path, {**result, "conditions": told, "runs": every})
         read = atomic_files.read_json(path, MADE_BY)
         write(path.parent, prepared.dataset, read["runs"])
@@ -115,12 +117,18 @@ def with_earlier(
 
 
 def earlier(path: Path) -> dict[str, Plain]:
-    """Return the summary that lies there; nothing where there is none that can be read."""
+    """Return the summary that lies there; nothing where there is none that can be read.
+
+    Raises:
+        TaamctlError: it is of a newer version, and is not replaced.
+    """
     try:
         found = atomic_files.read_json(path, MADE_BY)
     except TaamctlError:
         return {}
-    return found if isinstance(found, dict) and "runs" in found else {}
+    if not isinstance(found, dict) or "runs" not in found:
+        return {}
+    return REPLAY.read(found, str(path))
 
 
 def _tell_replaced(context: Context, prepared: Prepared) -> None:
@@ -140,7 +148,7 @@ def _tell_replaced(context: Context, prepared: Prepared) -> None:
 
 def told_of(made: Outcome) -> dict[str, Plain]:
     """Return what is told of one replay, with the checksum of its artefact."""
-    with Artefact(made.path, "stream", MADE_BY) as file:
+    with Artefact(made.path, STREAM, MADE_BY) as file:
         told = marks(Told.read(file), made.record["facts"]["seconds"])
     return {"sha256": made.record["outputs"][made.path.name]["sha256"], **told}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import REPRODUCED
 from taamctl.core.plain_values import Plain
 from taamctl.runtime import provenance
 from taamctl.runtime.layout import Layout
@@ -177,14 +178,16 @@ def verdicts(path: Path) -> Verdicts:
     conditions.
     """
     try:
-        made = atomic_files.read_json(path)
+        made = REPRODUCED.read(atomic_files.read_json(path), path.name)
         return {
             "target": str(made.get("target", path.stem)),
             "rows": [dict(row) for row in made["rows"]],
             "conditions": [str(line) for line in made.get("conditions", [])],
         }
-    except (TaamctlError, OSError, AttributeError, KeyError, TypeError, ValueError):
+    except (TaamctlError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
         line = f"{path.name} cannot be read as a comparison with printed numbers."
+        if isinstance(error, TaamctlError):
+            line += f" {error.hint[:1].upper()}{error.hint[1:]}."
         return {"target": path.stem, "rows": [], "conditions": [line]}
 
 

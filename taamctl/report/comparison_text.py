@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from taamctl.core.json_kinds import COMPARISON
 from taamctl.core.types import SCOPES
 from taamctl.evaluation import statistics
 from taamctl.report import claims
@@ -258,7 +259,7 @@ def comma_separated(result: Mapping[str, Any]) -> str:
 
 def write(folder: Path, result: Mapping[str, Any], decimals: int) -> Path:
     """Write compare.json, compare.md and compare.csv atomically, and return the first."""
-    atomic_files.write_json(folder / "compare.json", result)
+    atomic_files.write_json(folder / "compare.json", {**COMPARISON.stamp, **result})
     atomic_files.write_text(folder / "compare.md", markdown(result, decimals))
     atomic_files.write_text(folder / "compare.csv", comma_separated(result))
     return folder / "compare.json"

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import REPLAY
 from taamctl.core.plain_values import Plain
 from taamctl.report.details import Cells
 from taamctl.report.report_tables import markdown_rows, percent
@@ -68,7 +69,7 @@ def faults(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         made = _read(path)
         if made is None:
-            found.append(f"{path} cannot be read; make it again with: {MADE_BY}")
+            found.append(_unread(path))
             continue
         for run in made.runs:
             if not is_there(path, run):
@@ -89,7 +90,7 @@ def is_there(path: Path, run: Plain) -> bool:
 
 def _read(path: Path) -> Replayed | None:
     try:
-        made = atomic_files.read_json(path, MADE_BY)
+        made = REPLAY.read(atomic_files.read_json(path, MADE_BY), str(path))
         found = Replayed(
             path.parent.name, provenance.sha256(path), list(made["conditions"]), list(made["runs"])
         )
@@ -97,6 +98,17 @@ def _read(path: Path) -> Replayed | None:
     except (TaamctlError, OSError, AttributeError, KeyError, TypeError, ValueError, IndexError):
         return None
     return found
+
+
+def _unread(path: Path) -> str:
+    """Say why a summary is left out, and what helps."""
+    try:
+        REPLAY.read(atomic_files.read_json(path, MADE_BY), str(path))
+    except TaamctlError as error:
+        return f"{error.message}: it cannot be read; {error.hint}"
+    except OSError:
+        pass
+    return f"{path} cannot be read; {REPLAY.again}"
 
 
 def tables(found: Replayed, decimals: int) -> tuple[Cells, Cells]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from taamctl.core import subnormals
 from taamctl.core.plain_values import Plain, canonical
 from taamctl.core.units import MIB, format_bytes
-from taamctl.runtime import input_gate, provenance
+from taamctl.runtime import input_gate, provenance, same_split
 from taamctl.runtime.artefact_key import Record, altered, code_of, is_key, is_same_code, key_of
 from taamctl.runtime.job import Context, Job, Outcome
 from taamctl.store import atomic_files
@@ -36,6 +36,7 @@ def execute(
         done: runs once the sidecar is there, for what may be thrown away only then.
     """
     input_gate.require(context, job)
+    same_split.require(context, job)
     _tell_stale_inputs(context, job)
     outcome = _made_or_reused(context, job, compute, done)
     input_gate.note_outputs(context, job.outputs, outcome.record)
@@ -57,6 +58,7 @@ def _made_or_reused(
         for output in job.outputs:
             atomic_files.sweep(output)
         input_gate.require(context, job)  # once more: it may have waited for another writer
+        same_split.require(context, job)
         key = key_of(context, job)
         there = _reusable(context, job, key) or _found_elsewhere(context, job, key)
         if there is not None:
@@ -67,6 +69,7 @@ def _made_or_reused(
         input_gate.require_same_code(context, code.paths)
         with context.progress.during(f"{job.stage} {job.label}"):
             record = _computed(job, key, compute)
+        record["origin"] = same_split.origin(context, job)
         input_gate.require_same_code(context, code.paths, lambda: is_same_code(job, code))
         input_gate.require_unchanged(context, job, key)
         atomic_files.write_json(provenance.sidecar_of(main), record)
@@ -184,20 +187,9 @@ def _tell_stale_inputs(context: Context, job: Job) -> None:
     if job.stage == "report":  # it puts different settings side by side, and names them itself
         return
     for path, _ in job.inputs:
-        what = _differences(context, (provenance.recorded(path) or {}).get("asked", {}))
+        what = same_split.changes(context, (provenance.recorded(path) or {}).get("asked", {}))
         if what:
             context.tell(
-                f"note: {path} was made with {', '.join(what)}; taamctl run remakes what is "
-                "upstream"
+                f"note: {path} was made with {same_split.words(what)}; taamctl run remakes what "
+                "is upstream"
             )
-
-
-def _differences(context: Context, recorded: dict[str, Plain]) -> list[str]:
-    """Name the recorded parameters that are others now."""
-    found: list[str] = []
-    for section, old in recorded.items():
-        now = context.asked(section)
-        if isinstance(now, dict) and isinstance(old, dict):
-            changed = [key for key in old if now.get(key) != old[key]]
-            found += [f"{section}.{key} {old[key]} (now {now.get(key)})" for key in changed]
-    return found

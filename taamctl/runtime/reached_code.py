@@ -26,10 +26,12 @@ OURS = "taamctl"
 FILE_NAME = re.compile(r"[\w-]+(\.[a-z0-9]+)+")
 # What these do reaches no byte of an artefact. They decide when a stage runs, wait for a file, show
 # progress, find a plug-in, or turn text into the parameters, which are in the key by their values.
-# How subnormal numbers are treated is in the key as a rule of its own.
+# How subnormal numbers are treated is in the key as a rule of its own. A stage names the kinds of
+# files that it reads and writes; the table of all kinds is for files of whatever kind.
 NOT_IN_THE_BYTES = (
     "taamctl.runtime",
     "taamctl.store.lock",
+    "taamctl.store.schema",
     "taamctl.core.errors",
     "taamctl.core.memory",
     "taamctl.core.progress",

@@ -14,8 +14,8 @@ from numpy.typing import DTypeLike
 from taamctl.core.plain_values import Plain, canonical_json
 from taamctl.core.slices import Slices
 from taamctl.core.types import Array
-from taamctl.store import schema
 from taamctl.store.atomic_files import atomic
+from taamctl.store.schema_entries import Kind
 from taamctl.store.sink import Sink, interrupts_held
 
 if TYPE_CHECKING:
@@ -32,14 +32,13 @@ def checksum(array: Array) -> int:
 class Writer:
     """Fill one artefact; use it through `create`."""
 
-    def __init__(self, handle: h5py.File, kind: str, check: Callable[[], None]) -> None:
+    def __init__(self, handle: h5py.File, kind: Kind, check: Callable[[], None]) -> None:
         self._handle = handle
         self._kind = kind
         self._check = check
 
     def put(self, path: str, values: Plain, dims: tuple[str, ...] | None = None) -> None:
-        """Write one array under the name, dtype and dimension labels that the schema table gives
-        it.
+        """Write one array under the name, dtype and dimension labels that its kind gives it.
 
         Args:
             path: where, such as `tasks/00/train/H`.
@@ -51,16 +50,17 @@ class Writer:
         if isinstance(values, Slices):
             self.put_rows(path, values.shape, values.make())
             return
-        entry = schema.entry_of(self._kind, path)
-        if entry is None and not schema.KINDS[self._kind].open_entries:
-            raise ValueError(f"{self._kind} artefacts have no entry {path}")
+        entry = self._kind.entry(path)
+        if entry is None and not self._kind.open_entries:
+            raise ValueError(f"{self._kind.name} artefacts have no entry {path}")
         array = np.asarray(values)
         if entry is not None and entry.dtype == "str":
             array = np.array([str(v).encode() for v in values], dtype=object)
             stored = self._handle.create_dataset(path, data=array, dtype=h5py.string_dtype())
             crc = zlib.crc32(b"\0".join(array.tolist()))
         else:
-            array = np.asarray(array, None if entry is None else entry.dtype, order="C")
+            kept = array.dtype if entry is None else entry.stored_as(str(array.dtype))
+            array = np.asarray(array, kept, order="C")
             stored = self._handle.create_dataset(
                 path, data=array, chunks=_chunks(array.shape, array.itemsize)
             )
@@ -72,17 +72,17 @@ class Writer:
         the rows are cut.
 
         Args:
-            path: an entry of the schema table, which gives the dtype.
+            path: an entry of the kind, which gives the dtype.
             shape: of the whole array.
             blocks: consecutive rows, [n, ...].
 
         Raises:
             ValueError: no such entry, or the blocks are not of that shape.
         """
-        entry = schema.entry_of(self._kind, path)
+        entry = self._kind.entry(path)
         if entry is None:
-            raise ValueError(f"{self._kind} artefacts have no entry {path}")
-        dtype = np.dtype(entry.dtype)
+            raise ValueError(f"{self._kind.name} artefacts have no entry {path}")
+        dtype = np.dtype(entry.stored_as(""))
         chunks = _chunks(shape, dtype.itemsize)
         if chunks is None:
             self.put(
@@ -148,12 +148,12 @@ def _aligned(blocks: Iterable[Array], rows: int, dtype: DTypeLike) -> Iterator[A
         yield np.ascontiguousarray(np.concatenate(left))
 
 
-def create(path: Path, kind: str, params: object, fill: Callable[[Writer], None]) -> None:
+def create(path: Path, kind: Kind, params: object, fill: Callable[[Writer], None]) -> None:
     """Write an HDF5 artefact atomically and byte-stably: same content, same bytes.
 
     Args:
         path: final path.
-        kind: a key of the schema table.
+        kind: of the artefact.
         params: what made it; stored as canonical JSON.
         fill: writes the arrays.
     """
@@ -172,8 +172,8 @@ def create(path: Path, kind: str, params: object, fill: Callable[[Writer], None]
 
         try:
             with h5py.File(sink, "w") as handle:
-                handle.attrs["kind"] = kind
-                handle.attrs["schema_version"] = schema.KINDS[kind].version
+                handle.attrs["kind"] = kind.name
+                handle.attrs["schema_version"] = kind.version
                 handle.attrs["params"] = canonical_json(params)
                 fill(Writer(handle, kind, check))
                 handle.attrs["complete"] = True

@@ -20,7 +20,7 @@ from taamctl.core.plain_values import Plain
 from taamctl.core.types import Array
 from taamctl.store import heap_check, schema
 from taamctl.store.artefact_writer import checksum
-from taamctl.store.upgrades import Attributes, versions_of
+from taamctl.store.schema_entries import Attributes, Kind
 
 if TYPE_CHECKING:
     import h5py
@@ -38,7 +38,7 @@ class Artefact:
         made_by: the command that makes it, for messages.
     """
 
-    def __init__(self, path: Path, kind: str | None = None, made_by: str = "") -> None:
+    def __init__(self, path: Path, kind: Kind | None = None, made_by: str = "") -> None:
         self.path = path
         self._made_by = made_by
         self._make = f"make it with: {made_by or MADE}"
@@ -68,7 +68,7 @@ class Artefact:
                 f"{self.path} is broken (no readable HDF5 file)", self._make
             ) from None
 
-    def _require_whole(self, kind: str | None) -> None:
+    def _require_whole(self, kind: Kind | None) -> None:
         """Refuse a file that its writer did not finish, of another kind, or of another version."""
         with self._guard("its attributes"):
             complete = bool(self._handle.attrs.get("complete", False))
@@ -77,20 +77,20 @@ class Artefact:
         with self._guard("its attributes"):
             self.kind = str(self._handle.attrs["kind"])
             self.version = int(self._handle.attrs["schema_version"])
-        if kind is not None and self.kind != kind:
+        if kind is not None and self.kind != kind.name:
             raise TaamctlError(
-                f"{self.path} holds a {self.kind} artefact, expected {kind}", self._make
+                f"{self.path} holds a {self.kind} artefact, expected {kind.name}", self._make
             )
-        if self.kind not in schema.KINDS:
+        known = kind or schema.KINDS.get(self.kind)
+        if known is None:
             raise TaamctlError(
                 f"{self.path} is of kind {self.kind}, which this taamctl does not know",
                 "install a newer taamctl",
             )
+        self.schema = known
         with self._guard("its attributes"):
             self._attributes = {name: _plain(v) for name, v in self._handle.attrs.items()}
-        said = versions_of(self.kind).upgraded(
-            self._attributes, self.version, str(self.path), self._make
-        )
+        said = known.versions.upgraded(self._attributes, self.version, str(self.path), self._make)
         if kind is not None:  # whoever asks for no kind looks at the file as it is
             self._attributes = said
 
@@ -123,7 +123,7 @@ class Artefact:
         Raises:
             TaamctlError: it came with a later version.
         """
-        since = schema.since(self.kind, name)
+        since = self.schema.since(name)
         if self.version < since:
             raise TaamctlError(
                 f"{self.path} is of version {self.version} of {self.kind}, which has no {name}: "
@@ -219,7 +219,7 @@ class Artefact:
     def describe(self, path: str) -> dict[str, Plain]:
         """Return shape, dtype, dimension labels, checksum and meaning of an array."""
         stored = self._entry(path)
-        entry = schema.entry_of(self.kind, path)
+        entry = self.schema.entry(path)
         with self._guard(path):
             text = stored.dtype == object
             return {

@@ -1,7 +1,8 @@
-"""The artefacts of a bank, as entries of the table of `schema`."""
+"""The artefacts of a bank."""
 
 from __future__ import annotations
 
+from taamctl.core.versions import unchanged
 from taamctl.store.schema_entries import Entry, Kind
 
 
@@ -72,113 +73,122 @@ HONEST: dict[str, Entry] = {
         "float64", ("quantile",), "the same, each exchanged for another of its class", 2
     ),
 }
-BANK_KINDS: dict[str, Kind] = {
-    "bank_shared": Kind(
-        3,
-        "what all tasks of a bank share, `shared-<generation>.h5`",
-        {
-            "lift": Entry(
-                "float32", ("F", "random"), "random matrix of the router's node profiles"
-            ),
-            "probe": Entry(
-                "float32", ("probe", "F"), "random rows that every task's reference outputs are for"
-            ),
-            "features/name": Entry(
-                "str",
-                ("F",),
-                "names of the features, in the order in which all tasks have them",
-                optional=True,
-            ),
-            "features/size": Entry(
-                "float32",
-                ("F",),
-                "what every feature is divided by, where each is by its own size",
-                optional=True,
-                since=2,
-            ),
-            "known/salt": Entry(
-                "uint8",
-                ("16",),
-                "key of the hashes of node names, drawn by chance; of banks with bank.sums: class",
-                optional=True,
-                since=3,
-            ),
-        },
-        open_entries=True,
-    ),
-    "bank_router": Kind(
-        3,
-        "the router of all tasks of a bank, solved from their sums, `router-<generation>.h5`",
-        {
-            "weight": Entry(
-                "float32",
-                ("P", "C"),
-                "regression of node profiles on classes, in the order of the tasks",
-            ),
-            "mean": Entry(
-                "float64", ("C",), "mean of a class's own output over its training nodes"
-            ),
-            "deviation": Entry("float64", ("C",), "standard deviation of the same"),
-            **HONEST,
-        },
-    ),
-    "bank_task": Kind(
-        3,
-        "one task of a bank, `tasks/<number>-<digest>.h5`",
-        {
-            "classes/name": Entry("str", ("C",), "class names, in the order of the task's outputs"),
-            "bounds": Entry("int64", ("2",), "class ids [low, high) when it was learned"),
-            "nodes": Entry(
-                "int64",
-                ("2",),
-                "nodes it was learned on, and validation nodes it was calibrated on",
-            ),
-            "loss": Entry("float32", ("epoch",), "training loss"),
-            "hop_mean": Entry(
-                "float32",
-                ("J", "F"),
-                "mean over the training nodes of S^j X: every AMP prototype follows",
-            ),
-            "router/gram": Entry(
-                "float32",
-                ("P*(P+1)/2",),
-                "upper half of the weighted Gram matrix of the node profiles, with bank.sums: task",
-                optional=True,
-            ),
-            "router/factors": Entry(
-                "float32",
-                ("P", "K"),
-                "the same matrix as B B^T, of a task of so few nodes that this is smaller",
-                optional=True,
-            ),
-            "router/cross": Entry(
-                "float32", ("P", "C"), "mean profile per class, with bank.sums: task", optional=True
-            ),
-            **EXACT,
-            **KEPT_VAL,
-            "unknown/quantiles": Entry(
-                "float64",
-                ("quantile",),
-                "how far validation nodes lie below the training mean of their class, in "
-                "standard deviations: the quantiles 0, 0.01, ..., 1; NaN without such nodes",
-            ),
-            "routing/halves": Entry(
-                "float32",
-                ("half", "D"),
-                "mean AMP profile of 100 random halves of the validation nodes: how sure a graph "
-                "is routed",
-                optional=True,
-            ),
-            "routing/rows": Entry(
-                "float32",
-                ("row", "P"),
-                "the router's profile of at most 64 validation nodes: how sure a node is routed",
-                optional=True,
-            ),
-            "reference/logits": Entry(
-                "float32", ("probe", "C"), "the task's outputs for the shared random rows"
-            ),
-        },
-        open_entries=True,
-    ),
-}
+BANK_SHARED = Kind(
+    "bank_shared",
+    3,
+    "what all tasks of a bank share, `shared-<generation>.h5`",
+    {
+        "lift": Entry("float32", ("F", "random"), "random matrix of the router's node profiles"),
+        "probe": Entry(
+            "float32", ("probe", "F"), "random rows that every task's reference outputs are for"
+        ),
+        "features/name": Entry(
+            "str",
+            ("F",),
+            "names of the features, in the order in which all tasks have them",
+            optional=True,
+        ),
+        "features/size": Entry(
+            "float32",
+            ("F",),
+            "what every feature is divided by, where each is by its own size",
+            optional=True,
+            since=2,
+        ),
+        "known/salt": Entry(
+            "uint8",
+            ("16",),
+            "key of the hashes of node names, drawn by chance; of banks with bank.sums: class",
+            optional=True,
+            since=3,
+        ),
+    },
+    open_entries=True,
+    steps={
+        1: unchanged,  # 2 may hold the sizes of the features
+        2: unchanged,  # 3 may hold the key of the hashes of node names
+    },
+)
+BANK_ROUTER = Kind(
+    "bank_router",
+    3,
+    "the router of all tasks of a bank, solved from their sums, `router-<generation>.h5`",
+    {
+        "weight": Entry(
+            "float32",
+            ("P", "C"),
+            "regression of node profiles on classes, in the order of the tasks",
+        ),
+        "mean": Entry("float64", ("C",), "mean of a class's own output over its training nodes"),
+        "deviation": Entry("float64", ("C",), "standard deviation of the same"),
+        **HONEST,
+    },
+    steps={
+        1: unchanged,  # 2 may hold what the bank knows of its answers
+        2: unchanged,  # 3 may hold the mean profile of every class, and with it a fifth sign
+    },
+)
+BANK_TASK = Kind(
+    "bank_task",
+    3,
+    "one task of a bank, `tasks/<number>-<digest>.h5`",
+    {
+        "classes/name": Entry("str", ("C",), "class names, in the order of the task's outputs"),
+        "bounds": Entry("int64", ("2",), "class ids [low, high) when it was learned"),
+        "nodes": Entry(
+            "int64",
+            ("2",),
+            "nodes it was learned on, and validation nodes it was calibrated on",
+        ),
+        "loss": Entry("float32", ("epoch",), "training loss"),
+        "hop_mean": Entry(
+            "float32",
+            ("J", "F"),
+            "mean over the training nodes of S^j X: every AMP prototype follows",
+        ),
+        "router/gram": Entry(
+            "float32",
+            ("P*(P+1)/2",),
+            "upper half of the weighted Gram matrix of the node profiles, with bank.sums: task",
+            optional=True,
+        ),
+        "router/factors": Entry(
+            "float32",
+            ("P", "K"),
+            "the same matrix as B B^T, of a task of so few nodes that this is smaller",
+            optional=True,
+        ),
+        "router/cross": Entry(
+            "float32", ("P", "C"), "mean profile per class, with bank.sums: task", optional=True
+        ),
+        **EXACT,
+        **KEPT_VAL,
+        "unknown/quantiles": Entry(
+            "float64",
+            ("quantile",),
+            "how far validation nodes lie below the training mean of their class, in "
+            "standard deviations: the quantiles 0, 0.01, ..., 1; NaN without such nodes",
+        ),
+        "routing/halves": Entry(
+            "float32",
+            ("half", "D"),
+            "mean AMP profile of 100 random halves of the validation nodes: how sure a graph "
+            "is routed",
+            optional=True,
+        ),
+        "routing/rows": Entry(
+            "float32",
+            ("row", "P"),
+            "the router's profile of at most 64 validation nodes: how sure a node is routed",
+            optional=True,
+        ),
+        "reference/logits": Entry(
+            "float32", ("probe", "C"), "the task's outputs for the shared random rows"
+        ),
+    },
+    open_entries=True,
+    steps={
+        1: unchanged,  # 2 may hold exact sums and the record of the nodes
+        2: unchanged,  # 3 may hold validation nodes
+    },
+)

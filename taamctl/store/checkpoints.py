@@ -16,6 +16,7 @@ from taamctl.core.plain_values import canonical_json
 from taamctl.core.types import Array
 from taamctl.store.artefact_writer import Writer, create
 from taamctl.store.artefacts import Artefact
+from taamctl.store.train_kind import CHECKPOINT
 
 State = Mapping[str, Array]
 
@@ -41,7 +42,7 @@ class FileCheckpoints:
         missing, damaged or of another run.
         """
         try:
-            with Artefact(self._file(stage), "checkpoint") as saved:
+            with Artefact(self._file(stage), CHECKPOINT) as saved:
                 if saved.attribute("key") != self._key:
                     return None
                 parts: dict[str, dict[str, Array]] = {"state": {}, "training": {}}
@@ -77,7 +78,7 @@ class FileCheckpoints:
                 for name, array in arrays.items():
                     writer.put(f"{kind}/{name}", np.asarray(array))
 
-        create(self._file(stage), "checkpoint", {}, fill)
+        create(self._file(stage), CHECKPOINT, {}, fill)
 
     def remove(self) -> None:
         """Delete what this run kept, and what is unreadable; another run's finished tasks stay
@@ -100,7 +101,7 @@ class FileCheckpoints:
     @staticmethod
     def _key_in(file: Path) -> str | None:
         try:
-            with Artefact(file, "checkpoint") as saved:
+            with Artefact(file, CHECKPOINT) as saved:
                 return str(saved.attribute("key"))
         except TaamctlError:
             return None

@@ -11,6 +11,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.paths import group
 from taamctl.core.types import CSR, Array, QueryGraph, StreamInfo, Task, TaskData
 from taamctl.store.artefacts import Artefact
+from taamctl.store.precompute_kind import PRECOMPUTE
 
 EXTRAS = {"x": ("x_indptr", "x_indices", "x_data"), "edges": ("indptr", "indices")}
 
@@ -19,7 +20,7 @@ class FeatureStore(Artefact):
     """A `precompute` artefact; every array is read when asked for, and checked."""
 
     def __init__(self, path: Path, made_by: str) -> None:
-        super().__init__(path, "precompute", made_by)
+        super().__init__(path, PRECOMPUTE, made_by)
         bounds = self.read("stream/bounds")
         width = self.shape(f"{group(0, 'train')}/H")[1]
         self.info = StreamInfo(

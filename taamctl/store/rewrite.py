@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from taamctl.store import schema
 from taamctl.store.artefact_writer import Writer, create
 from taamctl.store.artefacts import Artefact
+from taamctl.store.schema_entries import Kind
 
 WRITTEN = ("kind", "schema_version", "params", "complete")  # attributes that `create` writes
 
 
-def rewrite(path: Path, kind: str) -> int | None:
+def rewrite(path: Path, kind: Kind) -> int | None:
     """Replace a file by one of the present version, whole or not at all; return the version that
     it had, or None where it had the present one and nothing was done. Hold the file's lock.
 
@@ -22,7 +22,7 @@ def rewrite(path: Path, kind: str) -> int | None:
         TaamctlError: missing, damaged, of another kind, or of a newer version.
     """
     with Artefact(path, kind) as old:
-        if old.version == schema.KINDS[kind].version:
+        if old.version == kind.version:
             return None
 
         def fill(writer: Writer) -> None:

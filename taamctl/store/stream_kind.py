@@ -1,10 +1,11 @@
-"""The artefact of a replay, as an entry of the table of `schema`."""
+"""The artefact of a replay."""
 
 from __future__ import annotations
 
 from taamctl.store.schema_entries import Entry, Kind
 
-STREAM_KIND = Kind(
+STREAM = Kind(
+    "stream",
     1,
     "a graph replayed in time with one method: what it said before labels were shown",
     {

@@ -90,7 +90,7 @@ def same_seed_same_bits_and_inputs_untouched(toy: ToyStream) -> str | None:
     for old, new in zip(before, data, strict=True):
         untouched = all(torch.equal(getattr(old, n), getattr(new, n)) for n in ("h", "y", "deg"))
         untouched &= all(np.array_equal(a, new.extras[n]) for n, a in old.extras.items())
-        assert untouched, f"learn() changed the arrays of task {new.task.index}; work on copies"
+        assert untouched, f"learn() changed arrays of task index {new.task.index}; work on copies"
     return None
 
 
@@ -118,8 +118,8 @@ def state_round_trip_gives_the_same_predictions(toy: ToyStream) -> str | None:
     for task_id in range(toy.info.num_tasks):
         query = toy.query(1)
         assert _agree(method.predict(query, task_id), fresh.predict(query, task_id)), (
-            f"after load() a new object predicts otherwise for task {task_id}; what predictions "
-            "depend on belongs into state() or shared()"
+            f"after load() a new object predicts otherwise for task index {task_id}; what "
+            "predictions depend on belongs into state() or shared()"
         )
     return None
 
@@ -286,7 +286,7 @@ def independent_methods_do_not_care_for_order(toy: ToyStream) -> str | None:
         _same(
             [method.state()],
             [whole[k]],
-            f"task {k} comes out differently in another order; `independent` must be False",
+            f"task index {k} comes out differently in another order; `independent` must be False",
         )
     return None
 
@@ -307,8 +307,8 @@ def cumulative_methods_keep_their_logits(toy: ToyStream) -> str | None:
     for (stage, j), before in early.items():
         after = method.logits(toy.query(j), j)[:, : before.shape[1]]
         assert torch.allclose(before, after, rtol=1e-4, atol=1e-5), (
-            f"the logits of task {j} after stage {stage} are changed by later tasks; leave "
-            "`cumulative` false"
+            f"the logits of task index {j} after stage index {stage} are changed by later tasks; "
+            "leave `cumulative` false"
         )
     return None
 

@@ -58,7 +58,7 @@ def _go_through(stream: EdgeStream, edge: str) -> None:
     states = [kept.states.get(k, {}) for k in range(len(data))]
     for k, state in enumerate(states):
         wrong = sorted(name for name, array in state.items() if not _finite(array))
-        assert not wrong, f"{edge}: task {k} leaves NaN or infinity in {', '.join(wrong)}"
+        assert not wrong, f"{edge}: task index {k} leaves NaN or infinity in {', '.join(wrong)}"
     method.load(method.shared(), states)
     for k, group in enumerate(stream.groups):
         for rows in (np.arange(len(group.y)), np.arange(1), np.arange(0)):
@@ -74,7 +74,7 @@ def _ask(stream: EdgeStream, method: Method, k: int, rows: Array, edge: str) -> 
     low, high = stream.info.bounds[k]
     with torch.no_grad():
         logits = method.logits(stream.asked(k, rows), k)
-    assert bool(torch.isfinite(logits).all()), f"{edge}: logits of task {k} are not finite"
+    assert bool(torch.isfinite(logits).all()), f"{edge}: logits of task index {k} are not finite"
     labels = method.predict(stream.asked(k, rows), k).labels
     for scope, found in labels.items():
         assert found.shape == (len(rows),), f"{edge}: {len(rows)} nodes, {found.shape} predictions"

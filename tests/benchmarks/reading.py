@@ -12,6 +12,7 @@ import numpy as np
 from timing import best
 
 from taamctl.store import artefact_writer, artefacts
+from taamctl.store.train_kind import TRAIN
 
 ROWS, WIDTH, PARTS = 20_000, 512, 8
 
@@ -30,7 +31,7 @@ def reading() -> dict[str, float]:
             for i, array in enumerate(arrays):
                 writer.put(f"tasks/{i:02d}/state/w", array, dims=("row", "feature"))
 
-        artefact_writer.create(store, "train", {}, fill)
+        artefact_writer.create(store, TRAIN, {}, fill)
 
         def hdf5() -> None:
             with h5py.File(store, "r") as handle:

@@ -67,14 +67,14 @@ class Measured:
     def lift(self, params: analytic.Params) -> ridge.Lift:
         """Return what makes profiles."""
         drawn = ridge.Lift.draw(self.info.num_features, params, self.seed)
-        if self.whole(params):
+        if self.rank(params) is None:
             return drawn
         return replace(drawn, weight=params.random_weight)
 
-    def whole(self, params: analytic.Params) -> bool:
-        """Tell whether the whole Gram matrix is kept."""
+    def rank(self, params: analytic.Params) -> int | None:
+        """Return how many directions are kept; None for the whole Gram matrix."""
         width = params.profile_width(self.info.num_features)
-        return squeezed.is_whole(width, params.rank, self.info.num_tasks)
+        return squeezed.kept_rank(width, params.rank, self.info.num_tasks)
 
     def sums(self, params: analytic.Params) -> list[ridge.Sums]:
         """Return every task's sums."""
@@ -91,9 +91,9 @@ class Measured:
     def row(self, params: analytic.Params) -> dict[str, Any]:
         """Squeeze, solve and predict as the method does."""
         width = params.profile_width(self.info.num_features)
-        tasks, rank, factor = self.info.num_tasks, params.rank, params.ridge_factor
-        if self.whole(params):
-            rank, factor = None, 1.0
+        tasks, rank, factor = self.info.num_tasks, self.rank(params), params.ridge_factor
+        if rank is None:
+            factor = 1.0
         kept = [squeezed.of_task(sums, rank) for sums in self.sums(params)]
         weight, strength = reduce(squeezed.Kept.joined, kept).solve(params, factor)
         words = squeezed.words(width, self.info.num_classes, params.rank, tasks)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -98,7 +99,14 @@ def test_a_bank_learns_lists_verifies_and_answers(support: ModuleType, shop: Pat
         )
         > 110
     )
-    assert answers.err == "120 nodes, 0 of them unknown\n"
+    said, then = answers.err.splitlines()
+    assert said == "120 nodes, 0 of them unknown"
+    least = min(rows, key=lambda row: float(row["confidence"]))
+    assert then.startswith("next: taamctl predict --bank model --graph autumn.h5 --explain=")
+    why = support.taamctl(shop, *shlex.split(then)[2:])
+    assert why.code == 0, why.err
+    assert least["node"] in why.out
+    assert "next: " not in why.err
     as_json = support.taamctl(
         shop,
         "predict",

@@ -63,8 +63,11 @@ def _result(folder: Path, support: ModuleType) -> Any:
 def test_a_comparison_says_what_it_does_and_what_came_out(
     made: tuple[Path, Any], support: ModuleType
 ) -> None:
-    _, done = made
+    folder, done = made
     assert done.code == 0, done.err
+    result = _result(folder, support)
+    assert "next: taamctl docs compare-methods" in done.err
+    assert (result["kind"], result["schema_version"]) == ("taamctl.compare", 1)
     assert (
         "compare: 4 runs: 2 class orders x 1 split x 1 data set x 2 methods x 1 seed, below "
         "outputs/compare" in done.err

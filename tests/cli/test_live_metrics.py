@@ -14,6 +14,7 @@ from taamctl.cli.app import app
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.store.artefacts import Artefact
+from taamctl.store.train_kind import TRAIN
 
 RUN = ("--dataset", "synthetic", "--method", "finetune", "--seed", "1", "--seed", "2")
 SHORT = ("--set", "train.epochs=3", "--set", "train.threads=1")
@@ -37,7 +38,7 @@ def test_every_epoch_of_every_task_is_handed_on(
     assert done.exit_code == 0, done.output
     for seed in (1, 2):
         path = tmp_path / f"outputs/train/synthetic/finetune/seed-{seed}/train.h5"
-        with Artefact(path, "train") as trained:
+        with Artefact(path, TRAIN) as trained:
             losses = trained.read("loss")
         assert np.array_equal(shown(tmp_path / "live", seed), losses[~np.isnan(losses)])
     assert {path.name for path in tmp_path.iterdir()} == {"live", "outputs"}

@@ -6,7 +6,8 @@ import shlex
 from pathlib import Path
 
 from taamctl.cli import next_step
-from taamctl.cli.shared_options import Grid, Settings
+from taamctl.cli.one_graph import OneGraph
+from taamctl.cli.shared_options import Grid, RawSettings, Settings
 
 
 def test_the_next_command_keeps_what_was_asked() -> None:
@@ -21,3 +22,19 @@ def test_the_next_command_keeps_what_was_asked() -> None:
 
 def test_what_was_not_asked_is_left_out() -> None:
     assert next_step.command("train", Grid(), Settings()) == "taamctl train"
+
+
+def test_after_a_data_set_has_come_it_is_run() -> None:
+    assert next_step.of_data("photo", None) == "taamctl run --dataset photo"
+    said = next_step.of_data("photo", Path("my data"))
+    assert shlex.split(said)[-2:] == ["--data-root", "my data"]
+
+
+def test_after_answers_one_of_them_is_explained() -> None:
+    settings = RawSettings(overrides=["bank.top=1"], data_root=Path("raw"))
+    named = OneGraph(graph=Path("my graph.h5"), context="shop")
+    said = next_step.of_answers(Path("model"), named, "-n 1", settings)
+    assert shlex.split(said) == [
+        *("taamctl", "predict", "--bank", "model", "--graph", "my graph.h5", "--context", "shop"),
+        *("--data-root", "raw", "--set", "bank.top=1", "--explain=-n 1"),
+    ]

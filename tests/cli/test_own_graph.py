@@ -24,6 +24,7 @@ from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.pipeline.split_account import lines as show_account
 from taamctl.runtime.provenance import sidecar_of
 from taamctl.store.artefacts import Artefact
+from taamctl.store.split_kind import SPLIT
 
 SHOP = Path("data/shop.h5")
 DATASETS = "taamctl.datasets"
@@ -241,7 +242,7 @@ def test_what_the_graph_states_is_said_and_stands_in_the_account(here: Path) -> 
     assert "tasks: as the graph states them, 1, 3 classes" in said
     assert "parts: as the graph states them; 40 nodes without a part left out" in said
     assert "warning: no class has a node in val: nothing is measured on it" in said
-    with Artefact(path, "split") as made:
+    with Artefact(path, SPLIT) as made:
         assert json.loads(made.attribute("account"))["parts"] == "given"
     said = [
         x.strip()

@@ -56,7 +56,9 @@ def test_rows_with_other_parameters_lie_apart(tmp_path: Path, support: ModuleTyp
         tmp_path, "reproduce", "ablation", "--dataset", "synthetic", *QUICK, "--json", "--quiet"
     )
     assert done.code == 0, done.err
-    rows = {(r["row"], r["metric"]): r for r in json.loads(done.out)["rows"]}
+    made = json.loads(done.out)
+    assert (made["kind"], made["schema_version"]) == ("taamctl.reproduce", 1)
+    rows = {(r["row"], r["metric"]): r for r in made["rows"]}
     assert rows["w/o NSMs, head trained", "aa"]["ours"] > rows["w/o NSMs", "aa"]["ours"]
     assert rows["w/o NSMs", "af"]["ours"] == 0
     assert len(list((tmp_path / "outputs/reproduce/runs").iterdir())) == 3
@@ -93,9 +95,11 @@ def test_tables_without_verdicts_are_counted_from_the_cache(
     assert [row["task"] for row in made["rows"]] == list(range(1, len(made["rows"]) + 1))
     assert all(0 < row["bound"] <= 1 for row in made["rows"])
     assert made["versions"]["torch"]
+    assert (made["kind"], made["schema_version"]) == ("taamctl.reproduce", 1)
     done = support.taamctl(tmp_path, "reproduce", "datasets", "--dataset", "synthetic")
     assert done.code == 0, done.err
     assert "edges inside a part" in done.out
+    assert "next: taamctl docs reproduce-paper" in done.err
     folder = tmp_path / "outputs" / "reproduce"
     assert (folder / "datasets.md").read_text().startswith("# Data sets: printed and counted")
     assert (folder / "theory.csv").read_text().startswith("dataset,task,nearest")

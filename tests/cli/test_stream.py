@@ -18,9 +18,12 @@ import pytest
 
 from taamctl.cli.all_verbs import made_for
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import REPLAY
 from taamctl.pipeline import remains, stream_status
+from taamctl.prequential import stream_files
 from taamctl.store.artefacts import Artefact
 from taamctl.store.lock import writing
+from taamctl.store.stream_kind import STREAM
 
 SMALL = (
     "--set",
@@ -55,6 +58,7 @@ def test_json_is_the_file_and_says_its_protocol(made: tuple[Path, dict[str, Any]
     folder, result = made
     assert result == json.loads((folder / HERE / "stream.json").read_text(encoding="utf-8"))
     assert result["protocol"] == "prequential"
+    assert (result["kind"], result["schema_version"]) == ("taamctl.stream", 1)
     assert "times as the graph states them" in " ".join(result["conditions"])
     assert [run["method"] for run in result["runs"]] == ["analytic", "finetune"]
     for run in result["runs"]:
@@ -74,7 +78,7 @@ def test_json_is_the_file_and_says_its_protocol(made: tuple[Path, dict[str, Any]
 def test_accuracies_follow_from_the_answers(made: tuple[Path, dict[str, Any]]) -> None:
     folder, result = made
     path = folder / HERE / "analytic" / "seed-1" / "stream.h5"
-    with Artefact(path, "stream") as file:
+    with Artefact(path, STREAM) as file:
         snapshot, y, label = (file.read(n) for n in ("nodes/snapshot", "nodes/y", "ahead/label"))
         first, shown, held = (file.read(n) for n in ("classes/first", "nodes/shown", "held/label"))
     run = result["runs"][0]
@@ -275,3 +279,13 @@ def test_a_summary_is_written_by_one_command_at_a_time(tmp_path: Path) -> None:
     assert not summary.exists()
     here(tmp_path, *call, "--no-wait", "--quiet")
     assert summary.exists()
+
+
+def test_a_summary_of_a_newer_version_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "stream.json"
+    path.write_text(json.dumps({**REPLAY.stamp, "schema_version": 2, "runs": []}), encoding="utf-8")
+    with pytest.raises(TaamctlError, match=r"has version 2 of taamctl\.stream") as refused:
+        stream_files.earlier(path)
+    assert refused.value.hint.startswith("install a newer taamctl")
+    path.write_text(json.dumps({"runs": [], "dataset": "drifting"}), encoding="utf-8")
+    assert stream_files.earlier(path)["dataset"] == "drifting"

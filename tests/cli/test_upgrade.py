@@ -15,6 +15,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.importing import upgrade_graph
 from taamctl.store import artefact_writer, rewrite
 from taamctl.store.artefacts import Artefact
+from taamctl.store.graph_kind import GRAPH
 from taamctl.store.lock import writing
 
 ARCHIVE = Path(__file__).resolve().parents[1] / "archive"
@@ -93,7 +94,7 @@ def test_a_damaged_graph_is_not_upgraded(folder: Path) -> None:
         file["labels"][0] = 3
     before = path.read_bytes()
     with pytest.raises(TaamctlError, match="labels does not match its checksum"):
-        rewrite.rewrite(path, "graph")
+        rewrite.rewrite(path, GRAPH)
     assert path.read_bytes() == before
 
 
@@ -148,5 +149,5 @@ def test_an_artefact_of_an_earlier_version_is_shown_as_it_is(
 ) -> None:
     shown = json.loads(support.taamctl(folder, "inspect", "data/tiny.h5", "--json").out)
     assert (shown["schema_version"], shown["attributes"]["features_named"]) == (1, True)
-    with Artefact(folder / "data" / "tiny.h5", "graph") as read:
+    with Artefact(folder / "data" / "tiny.h5", GRAPH) as read:
         assert read.attribute("features_named") == "yes"

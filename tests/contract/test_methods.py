@@ -387,7 +387,10 @@ class Warns(SequentialMethod):
 
 @pytest.mark.parametrize(
     ("cheater", "words"),
-    [(LosesItsNumbers, "logits of task 0 are not finite"), (Warns, "a warning: divide by zero")],
+    [
+        (LosesItsNumbers, "logits of task index 0 are not finite"),
+        (Warns, "a warning: divide by zero"),
+    ],
 )
 def test_who_has_no_defined_result_is_caught(cheater: type[Any], words: str) -> None:
     with pytest.raises(AssertionError, match=words):

@@ -7,12 +7,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "taamctl" / "docs" / "results.md").read_text(encoding="utf-8")
 
 
-def test_the_commands_of_the_results_run(shared_data: Path, tmp_path: Path) -> None:
+def test_the_commands_of_the_results_run(
+    shared_data: Path, tmp_path: Path, support: ModuleType
+) -> None:
     """One seed, two epochs and two condensing steps; one data set where Photo is among several."""
     commands = [
         line
@@ -25,7 +28,7 @@ def test_the_commands_of_the_results_run(shared_data: Path, tmp_path: Path) -> N
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "TAAMCTL_DATA": str(shared_data),
     }
-    shorter = re.sub(r"epochs: \d+", "epochs: 2", (ROOT / "params.yaml").read_text())
+    shorter = support.shortened((ROOT / "params.yaml").read_text())
     (tmp_path / "params.yaml").write_text(
         re.sub(
             r"(iterations: 901|encoders: \d+)", lambda m: f"{m[0].partition(':')[0]}: 2", shorter

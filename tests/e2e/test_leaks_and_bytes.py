@@ -22,6 +22,7 @@ from taamctl.params import sections as parameters
 from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.store.artefacts import Artefact
+from taamctl.store.split_kind import SPLIT
 
 LOAD = synthetic.load
 
@@ -40,7 +41,7 @@ def _stages(folder: Path) -> None:
 
 
 def _victims(folder: Path, part: int) -> np.ndarray:
-    with Artefact(Layout(folder).file("split", "synthetic"), "split") as made:
+    with Artefact(Layout(folder).file("split", "synthetic"), SPLIT) as made:
         offset, orig = made.read("stream/offset"), made.read("nodes/orig_id")
     return np.concatenate(
         [orig[offset[g] : offset[g + 1]] for g in range(part, len(offset) - 1, 3)]

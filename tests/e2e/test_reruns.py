@@ -173,6 +173,18 @@ CODE: dict[str, tuple[str, str, str, Stale]] = {
         "        z = step(step(z))\n        yield z",
         {("precompute", ""), *INFER},  # infer propagates halves of the validation nodes itself
     ),
+    "the file of a bank's task": (
+        "store/bank_kinds.py",
+        '"one task of a bank, ',
+        '"a task of a bank, ',
+        set(),
+    ),
+    "the file of infer": (
+        "store/infer_kind.py",
+        '"task-ID decisions and ',
+        '"what was decided, and ',
+        {*INFER, *(("eval", method) for method in METHODS)},
+    ),
     "a text of the report": (
         "report/claims.py",
         "task ID easy.",

@@ -18,7 +18,7 @@ from taamctl.core.types import CSR, Array, Given, NodeGraph
 from taamctl.datasets import _imported
 from taamctl.exporting.export_graph import FORMATS
 from taamctl.graph.canonical import adjacency_from_edges
-from taamctl.importing.node_ids import spelled
+from taamctl.importing.node_ids import id_text
 from taamctl.importing.words import NO_LABEL
 
 TABLES = ("csv", "parquet")
@@ -85,7 +85,7 @@ def drawn(seed: int) -> NodeGraph:
         given["time"] = np.where(rng.random(n) < 0.2, np.nan, rng.normal(0, 1e9, n))
     if rng.random() < 0.7:
         given["node_id"] = np.array([*some(rng, KEPT, n), None], object)[:-1]
-        assert [spelled(name) for name in given["node_id"]] == given["node_id"].tolist()
+        assert [id_text(name) for name in given["node_id"]] == given["node_id"].tolist()
     named: tuple[str, ...] = ()
     if rng.random() < 0.8:
         words = (*COLUMNS, *KEPT) if rng.random() < 0.8 else (*KEPT, *OUTER)

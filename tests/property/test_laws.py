@@ -252,6 +252,7 @@ def test_taam_forgets_nothing_while_task_ids_are_right(
     )  # each stage's own model is asked, not the last one for all
     predicted = predict_stream(method, states, queries, true_ids(3).choice)
     assert all(np.array_equal(quick[name], predicted[name]) for name in quick)
+    assert {array.dtype for array in predicted.values()} == {np.dtype(np.int16)}
     y, owner = torch.cat([t.y for t in tasks]).numpy(), np.repeat([0, 1, 2], 40)
     m = matrix.accuracy_matrix(y, owner, predicted[scope], np.array(info.bounds), "balanced")
     assert matrix.average_forgetting(m) == 0.0

@@ -129,8 +129,9 @@ class PromptedMethod(Method):
         most = self.params.pretrain_nodes
         if len(h) > most:
             raise TaamctlError(
-                f"pretrain: grace compares all pairs of the {len(h):,} training nodes of task 0 in "
-                f"each of {self.params.pretrain_epochs:,} passes, and pretrain_nodes is {most:,}",
+                f"pretrain: grace compares all pairs of the {len(h):,} training nodes of the first "
+                f"task in each of {self.params.pretrain_epochs:,} passes, and pretrain_nodes is "
+                f"{most:,}",
                 "give the method pretrain: none, or a larger pretrain_nodes where there is a GPU",
             )
         self._backbone = grace.pretrain(

@@ -66,7 +66,7 @@ class ClassSums:
         made = ClassSums(self.gram.copy(), self.cross.copy(), self.nodes.copy())
         for sign, rows in ((-1, taken), (1, put)):
             made.nodes[:] += sign * np.bincount(rows.y, minlength=len(self.nodes))
-        require_room(made.nodes, len(views_of(params)))
+        require_countable(made.nodes, len(views_of(params)))
         exact = replace(lift, matrix=lift.matrix.double())
         for c in range(len(self.nodes)):
             for sign, rows in ((-1, taken), (1, put)):
@@ -130,7 +130,7 @@ def _products(
     return ridge.pack(square).numpy(), total.numpy()
 
 
-def require_room(nodes: Array, views: int) -> None:
+def require_countable(nodes: Array, views: int) -> None:
     """Refuse more nodes of a class than its whole numbers hold."""
     if views * int(nodes.max(initial=0)) > MOST:
         raise TaamctlError(

@@ -92,18 +92,24 @@ class Kept:
         return Kept(**{**arrays, "nodes": int(arrays["nodes"][0])})  # type: ignore[arg-type]
 
 
-def is_whole(width: int, rank: int | None, tasks: int) -> bool:
-    """Tell whether the whole Gram matrix is kept: where it is asked for, and where the directions
-    of all tasks would take as many words.
+def kept_rank(width: int, rank: int | None, tasks: int) -> int | None:
+    """Return how many directions of every task are kept; None for the whole Gram matrix: where it
+    is asked for, and where the directions of all tasks would take as many words.
+
+    Args:
+        width: P of a profile. rank: most directions, as asked for.
     """
-    return rank is None or width * (rank * tasks / 2 + 1) >= width * (width + 1) / 2
+    if rank is None or width * (rank * tasks / 2 + 1) >= width * (width + 1) / 2:
+        return None
+    return rank
 
 
 def words(width: int, classes: int, rank: int | None, tasks: int) -> int:
     """Return the float32-sized words that are kept at most, a float16 counted as half of one."""
-    if rank is None or is_whole(width, rank, tasks):
+    kept = kept_rank(width, rank, tasks)
+    if kept is None:
         return width * (width + 1) // 2 + width * classes
-    directions = min(rank, width) * tasks
+    directions = min(kept, width) * tasks
     return width * (1 + classes) + (width * directions + 1) // 2
 
 

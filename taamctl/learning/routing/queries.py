@@ -20,6 +20,13 @@ from taamctl.learning.routing.stage_answers import StageAnswers
 Answered: TypeAlias = "tuple[int, int, int, torch.Tensor]"
 
 
+def _label_type(num_classes: int) -> type[np.int16 | np.int32]:
+    """Return the smallest of the two types that holds the classes 0 to `num_classes` - 1."""
+    if num_classes - 1 <= np.iinfo(np.int16).max:
+        return np.int16
+    return np.int32
+
+
 def _columns(sizes: Iterable[int]) -> list[slice]:
     """Return where the nodes of every query graph stand, one graph after the other."""
     ends = np.cumsum([0, *sizes]).tolist()
@@ -51,8 +58,8 @@ class _Loaded(Sequence[QueryGraph]):
 def predict_stream(
     method: Method, states: Sequence[State], queries: Sequence[QueryGraph], choice: Array
 ) -> dict[str, Array]:
-    """Return scope -> [T, N] int32 predicted classes, the queries' rows one after the other; -1
-    where there is no prediction.
+    """Return scope -> [T, N] predicted classes, the queries' rows one after the other; -1 where
+    there is no prediction. They are int16 where that holds every class, else int32.
 
     `legacy` among the scopes: the final model's predictions in the method's own scope, all_seen cut
     to the classes seen at every stage. The released test pass reloads the final model for every
@@ -78,7 +85,8 @@ def _predicted(
 ) -> dict[str, StageAnswers]:
     """Return the same by stages; in a file of `folder` where they are many."""
     shape = (len(queries), columns[-1].stop)
-    out = {scope: StageAnswers(shape, folder) for scope in (*SCOPES, "legacy")}
+    kind = _label_type(method.info.num_classes)
+    out = {scope: StageAnswers(shape, kind, folder) for scope in (*SCOPES, "legacy")}
     answered = _from_the_last if method.cumulative else _stage_by_stage
     for stage, j, chosen, logits in answered(method, states, queries, choice):
         made = method.scopes(logits, chosen)

@@ -194,16 +194,18 @@ def _pieces(
 ) -> list[tuple[QueryGraph, slice | Array, Array]]:
     """Cut rows by query graph: what to predict, which of its rows count, and where they go.
 
-    A method that needs edges predicts a query graph as a whole.
+    A method that needs edges predicts a query graph as a whole. To others it is all the same which
+    graph a row is of: they predict the rows of all graphs at once.
     """
     out: list[tuple[QueryGraph, slice | Array, Array]] = []
     start = 0
     for query in queries:
         mine = rows[(rows >= start) & (rows < start + len(query.h))]
-        local = mine - start
+        if len(mine):
+            out.append((query, mine - start, mine))
         start += len(query.h)
-        if len(mine) and method.facts.query_needs:
-            out.append((query, local, mine))
-        elif len(mine):
-            out.append((QueryGraph(query.h[local], query.deg[local]), slice(None), mine))
-    return out
+    if method.facts.query_needs or not out:
+        return out
+    h = torch.cat([query.h[local] for query, local, _ in out])
+    deg = torch.cat([query.deg[local] for query, local, _ in out])
+    return [(QueryGraph(h, deg), slice(None), np.concatenate([mine for *_, mine in out]))]

@@ -403,6 +403,7 @@ def test_the_statement_names_no_node_and_carries_its_checksum(taught: Made, grap
     assert "n11" not in str(said)
     assert said["sha256"] == checksum(said)
     assert said["nodes"] == 2
+    assert (said["kind"], said["schema_version"]) == ("taamctl.forget", 1)
     assert said["manifest"] == store.current(folder).digest
     assert checksum({**said, "nodes": 3}) != said["sha256"]
 

@@ -35,7 +35,7 @@ def test_another_version_is_refused_with_what_is_read(version: object) -> None:
 
 @pytest.mark.parametrize("kind", schema.KINDS)
 def test_every_earlier_version_of_an_artefact_has_a_step(kind: str) -> None:
-    of = upgrades.versions_of(kind)
+    of = schema.KINDS[kind].versions
     assert sorted(of.steps) == list(range(1, of.present))
     later = [entry.since for entry in schema.KINDS[kind].entries.values()]
     later += schema.KINDS[kind].later_attributes.values()

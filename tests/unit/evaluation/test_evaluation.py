@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -86,6 +87,12 @@ def test_costs_count_prototypes_only_in_full_and_only_where_used() -> None:
     assert summary.costs(facts, 4) == Cost(extra_paper=136, extra_full=136 + 7 + 80)
     without = dataclasses.replace(facts, task_id="none")
     assert summary.costs(without, 4) == Cost(extra_paper=136, extra_full=143)
+
+
+def test_the_table_of_decisions_counts_tasks_from_one() -> None:
+    task_id = SimpleNamespace(decisions=[[0, -1, -1], [1, 0, -1], [2, 0, -1]])
+    result = SimpleNamespace(parts={"test": SimpleNamespace(task_id=task_id)})
+    assert summary.decision_table(result) == "task,decision\n1,3\n2,1\n"
 
 
 POLICY = {

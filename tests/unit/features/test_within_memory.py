@@ -18,10 +18,10 @@ from taamctl.stages import precompute, split
 
 from taamctl.core.data_set import DataSet, data_set
 from taamctl.core.errors import TaamctlError
-from taamctl.core.progress import SILENT
+from taamctl.core.progress import SILENT, Progress
 from taamctl.core.rows import FeatureRows, of_whole
 from taamctl.core.slices import Slices
-from taamctl.core.types import CSR, Array, NodeGraph
+from taamctl.core.types import CSR, PARTS, Array, NodeGraph
 from taamctl.datasets import _imported, synthetic
 from taamctl.features import all_groups, feature_source, group_features, memory_limit, raw_features
 from taamctl.graph.canonical import (
@@ -40,6 +40,7 @@ from taamctl.runtime.job import Context
 from taamctl.runtime.layout import Layout
 from taamctl.store.artefacts import Artefact
 from taamctl.store.feature_store import FeatureStore
+from taamctl.store.precompute_kind import PRECOMPUTE
 from taamctl.stream.induce import induce
 
 PARAMS = PrecomputeParams(
@@ -78,6 +79,16 @@ def case(
     )
 
 
+class Heard(Progress):
+    """Keep the lines that are said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+
 def entries(
     work: all_groups.Work, width: int | None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[tuple[Any, ...]]:
@@ -85,7 +96,8 @@ def entries(
     None: in memory.
     """
     monkeypatch.setattr(memory_limit, "columns_at_once", lambda *_: width)
-    with all_groups.begun(replace(work, limit=1), folder, SILENT, lambda: None) as (sha256, made):
+    heard = Heard()
+    with all_groups.begun(replace(work, limit=1), folder, heard, lambda: None) as (sha256, made):
         found: list[tuple[Any, ...]] = [(sha256,)]
         for g, low, high, values in made:
             found += [
@@ -94,6 +106,8 @@ def entries(
                 for a in (value.whole() if isinstance(value, Slices) else np.asarray(value),)
             ]
     assert not os.listdir(folder)
+    tasks = (len(OFFSET) - 1) // len(PARTS)
+    assert [line.split(":")[0] for line in heard.lines] == [f"task {k + 1}" for k in range(tasks)]
     return found
 
 
@@ -352,13 +366,13 @@ def test_the_file_is_the_same_in_every_byte(
         "features.h5",
         "features.h5.provenance.json",
     ]
-    with Artefact(limited.path, "precompute") as features:
+    with Artefact(limited.path, PRECOMPUTE) as features:
         assert features.has("tasks/00/train/x") == (kind in ("generated", "imported"))
     rows, task = (
         feature_source.rows_of(data_set(name), None, SYNTHETIC),
         FeatureStore(limited.path, "").task(0, ("x",)),
     )
-    with Artefact(limited.path, "precompute") as features:
+    with Artefact(limited.path, PRECOMPUTE) as features:
         ids = features.read("tasks/00/train/orig_id")
     x = np.concatenate([to_scipy(b).toarray() if isinstance(b, CSR) else b for b in rows])[ids]
     found = CSR(task.extras["x_indptr"], task.extras["x_indices"], task.extras["x_data"], x.shape)

@@ -118,14 +118,24 @@ def test_the_order_of_nodes_changes_little_also_where_eigenvalues_are_alike() ->
 
 @pytest.mark.parametrize(("rank", "tasks"), [(None, 3), (0, 3), (4, 3), (64, 3), (13, 3), (12, 3)])
 def test_words_are_those_that_are_kept(rank: int | None, tasks: int) -> None:
-    own = rank
-    if squeezed.is_whole(F, rank, tasks):
-        own = None
+    own = squeezed.kept_rank(F, rank, tasks)
     arrays = kept_of(task_sums(), own).arrays()
     numbers = sum(a.numel() * a.element_size() // 2 for n, a in arrays.items() if n != "nodes")
     held = numbers / 2 - F * (own is None)  # a whole matrix leaves no rest
     assert held == squeezed.words(F, len(SIZES), rank, tasks)
     assert held <= F * (F + 1) / 2 + F * (1 + len(SIZES))
+
+
+def test_directions_are_kept_only_where_they_take_less_than_the_whole() -> None:
+    rng = np.random.default_rng(0)
+    found = set()
+    for width, rank, tasks in rng.integers((1, 0, 1), (60, 40, 9), (400, 3)).tolist():
+        kept = squeezed.kept_rank(width, rank, tasks)
+        less = width * (2 + rank * tasks) < width * (width + 1)
+        assert kept == {True: rank, False: None}[less]
+        found.add(less)
+    assert found == {True, False}
+    assert squeezed.kept_rank(1_000_000, None, 1) is None
 
 
 def test_what_is_kept_comes_back_from_its_arrays() -> None:

@@ -275,10 +275,12 @@ def test_a_verdict_file_that_is_broken_or_of_another_shape_is_named(tmp_path: Pa
         ("c.json", '{"rows": [1]}'),
         ("d.json", json.dumps(VERDICT)),
         ("d.json.provenance.json", "{}"),
+        ("e.json", json.dumps({**VERDICT, "kind": "taamctl.reproduce", "schema_version": 2})),
     ):
         (folder / name).write_text(text)
     found = [collect.verdicts(path) for path in collect.verdict_files(Layout(tmp_path))]
-    assert [len(v["rows"]) for v in found] == [0, 0, 0, 1]
+    assert [len(v["rows"]) for v in found] == [0, 0, 0, 1, 0]
+    assert "Install a newer taamctl" in found[-1]["conditions"][0]
     assert [v["conditions"][0].split()[0] for v in found[:3]] == ["a.json", "b.json", "c.json"]
     assert "a.json cannot be read" in _page([_run()], found, pictures=False)
     assert collect.verdict_files(Layout(tmp_path / "nowhere")) == []

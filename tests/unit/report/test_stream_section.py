@@ -12,6 +12,7 @@ import yaml
 from taamctl.stages import report
 
 from taamctl.core.errors import TaamctlError
+from taamctl.core.json_kinds import REPLAY
 from taamctl.params import params_file, sections
 from taamctl.prequential.stream_marks import forgetting
 from taamctl.report import stream_figure, stream_section
@@ -62,6 +63,11 @@ def test_a_replay_that_was_made_anew_or_is_broken_is_said(
         assert stream_section.read([path]) == []
         (line,) = stream_section.faults([path])
         assert "cannot be read" in line
+    newer = {**REPLAY.stamp, "schema_version": 2, "conditions": [], "runs": []}
+    path.write_text(json.dumps(newer), encoding="utf-8")
+    assert stream_section.read([path]) == []
+    (line,) = stream_section.faults([path])
+    assert "has version 2 of taamctl.stream" in line and "install a newer taamctl" in line
 
 
 def test_the_figure_is_the_means_over_seeds_in_the_methods_colours(

@@ -14,6 +14,10 @@ from taamctl.core.slices import Slices
 from taamctl.runtime import provenance
 from taamctl.store import artefact_writer, artefacts, atomic_files, lock, schema
 from taamctl.store.checkpoints import FileCheckpoints
+from taamctl.store.infer_kind import INFER
+from taamctl.store.precompute_kind import PRECOMPUTE
+from taamctl.store.split_kind import SPLIT
+from taamctl.store.train_kind import TRAIN
 
 
 def _fill(writer: artefact_writer.Writer) -> None:
@@ -25,7 +29,7 @@ def _fill(writer: artefact_writer.Writer) -> None:
 
 def _made(tmp_path: Path) -> Path:
     path = tmp_path / "deep" / "train.h5"
-    artefact_writer.create(path, "train", {"b": 1, "a": 2.0}, _fill)
+    artefact_writer.create(path, TRAIN, {"b": 1, "a": 2.0}, _fill)
     return path
 
 
@@ -34,7 +38,7 @@ def test_same_content_same_bytes_and_a_round_trip(tmp_path: Path) -> None:
     first = path.read_bytes()
     _made(tmp_path)
     assert path.read_bytes() == first
-    with artefacts.Artefact(path, "train") as artefact:
+    with artefacts.Artefact(path, TRAIN) as artefact:
         assert artefact.params == {"a": 2.0, "b": 1}
         assert artefact.read("stream/bounds").tolist() == [[0, 2], [2, 4]]
         assert artefact.paths("stages") == ["stages/00/w"]
@@ -45,7 +49,7 @@ def test_same_content_same_bytes_and_a_round_trip(tmp_path: Path) -> None:
 
 def test_text_and_row_chunks(tmp_path: Path) -> None:
     path = tmp_path / "split.h5"
-    artefact_writer.create(path, "split", {}, lambda w: w.put("classes/name", ["ä", "b" * 50]))
+    artefact_writer.create(path, SPLIT, {}, lambda w: w.put("classes/name", ["ä", "b" * 50]))
     with artefacts.Artefact(path) as artefact:
         assert artefact.read("classes/name").tolist() == ["ä", "b" * 50]
     with h5py.File(_made(tmp_path)) as raw:
@@ -62,16 +66,16 @@ def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path: Path) -
         raise ValueError("in the middle")
 
     with pytest.raises(ValueError, match="in the middle"):
-        artefact_writer.create(path, "train", {}, fails)
+        artefact_writer.create(path, TRAIN, {}, fails)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["train.h5"]
 
 
 def test_entries_follow_the_table(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no entry colour"):
-        artefact_writer.create(tmp_path / "a.h5", "split", {}, lambda w: w.put("colour", [1]))
+        artefact_writer.create(tmp_path / "a.h5", SPLIT, {}, lambda w: w.put("colour", [1]))
     with pytest.raises(ValueError, match="2 dimensions, the schema says"):
-        artefact_writer.create(tmp_path / "a.h5", "split", {}, lambda w: w.put("nodes/y", [[1]]))
+        artefact_writer.create(tmp_path / "a.h5", SPLIT, {}, lambda w: w.put("nodes/y", [[1]]))
     assert not (tmp_path / "a.h5").exists()
 
 
@@ -105,7 +109,7 @@ def test_damage_is_noticed(tmp_path: Path, damage: str, message: str) -> None:
             )
 
     def read() -> None:
-        with artefacts.Artefact(path, "train", "taamctl train") as artefact:
+        with artefacts.Artefact(path, TRAIN, "taamctl train") as artefact:
             for entry in artefact.paths():
                 artefact.read(entry)
 
@@ -116,7 +120,7 @@ def test_damage_is_noticed(tmp_path: Path, damage: str, message: str) -> None:
 
 def test_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TaamctlError, match="holds a train artefact, expected split"):
-        artefacts.Artefact(_made(tmp_path), "split")
+        artefacts.Artefact(_made(tmp_path), SPLIT)
 
 
 @pytest.mark.parametrize(
@@ -163,11 +167,8 @@ def test_every_schema_entry_is_documented() -> None:
         for path, entry in kind.entries.items():
             assert entry.doc, path
             assert entry.dims, path
-    assert (
-        schema.entry_of("precompute", "tasks/17/val/H")
-        is schema.KINDS["precompute"].entries["tasks/{task}/{part}/H"]
-    )
-    assert schema.entry_of("precompute", "tasks/17/val/Q") is None
+    assert PRECOMPUTE.entry("tasks/17/val/H") is PRECOMPUTE.entries["tasks/{task}/{part}/H"]
+    assert PRECOMPUTE.entry("tasks/17/val/Q") is None
 
 
 def test_a_lock_names_its_owner_and_is_free_afterwards(tmp_path: Path) -> None:
@@ -222,7 +223,7 @@ def test_rows_in_slices_give_the_bytes_of_the_whole_array(
     for name, values in (("whole", x), ("slices", slices)):
         artefact_writer.create(
             tmp_path / name,
-            "precompute",
+            PRECOMPUTE,
             {},
             lambda w, v=values: [
                 w.put("tasks/00/train/y", [1]),
@@ -243,7 +244,7 @@ def test_slices_of_another_number_of_rows_are_refused_and_leave_nothing(tmp_path
         with pytest.raises((ValueError, TypeError), match="should have 2000 rows|broadcast"):
             artefact_writer.create(
                 tmp_path / "x",
-                "precompute",
+                PRECOMPUTE,
                 {},
                 lambda w, n=rows: w.put_rows(
                     "tasks/00/train/H", (2_000, 300), [np.zeros((n, 300), np.float32)]
@@ -251,7 +252,7 @@ def test_slices_of_another_number_of_rows_are_refused_and_leave_nothing(tmp_path
             )
     with pytest.raises(ValueError, match="no entry loss"):
         artefact_writer.create(
-            tmp_path / "x", "precompute", {}, lambda w: w.put_rows("loss", (1,), [np.zeros(1)])
+            tmp_path / "x", PRECOMPUTE, {}, lambda w: w.put_rows("loss", (1,), [np.zeros(1)])
         )
     assert not list(tmp_path.iterdir())
 
@@ -290,3 +291,15 @@ def test_rows_that_are_read_in_order_are_checked_at_the_end(tmp_path: Path, step
     path.write_bytes(data)
     with pytest.raises(TaamctlError, match="stages/00/w does not match its checksum"):
         read_in_order()
+
+
+@pytest.mark.parametrize("kept", ["int16", "int32"])
+def test_predictions_are_kept_in_the_type_that_they_come_in(tmp_path: Path, kept: str) -> None:
+    path = tmp_path / "infer.h5"
+    predicted = np.random.default_rng(0).integers(-1, 30, (5, 40))
+    values = {"int16": predicted.astype(np.int16), "int32": predicted}
+    artefact_writer.create(path, INFER, {}, lambda w: w.put("val/all_seen", values[kept]))
+    with artefacts.Artefact(path, INFER) as made:
+        read = made.read("val/all_seen")
+    assert read.dtype == kept
+    assert np.array_equal(read, predicted)

@@ -8,6 +8,7 @@ import pytest
 
 from taamctl.runtime import reached_code, source_text
 from taamctl.runtime.stage_table import STAGES, TABLE
+from taamctl.store import schema
 
 BEFORE = '''
 """A module."""
@@ -167,3 +168,25 @@ def test_machinery_is_in_no_key(stage: str) -> None:
     found = {f"taamctl.{module}" for module in modules(stage, name)}
     assert not {name for name in found if reached_code.is_machinery(name)}
     assert f"taamctl.stages.{stage}" in found
+
+
+KINDS = {  # what a stage reads and writes of a data set that is no graph of one's own
+    "split": {"SPLIT"},
+    "precompute": {"SPLIT", "PRECOMPUTE"},
+    "train": {"PRECOMPUTE", "TRAIN", "CHECKPOINT"},
+    "infer": {"PRECOMPUTE", "TRAIN", "INFER"},
+    "eval": {"SPLIT", "TRAIN", "INFER"},
+    "lens": {"SPLIT", "PRECOMPUTE", "TRAIN", "INFER"},
+    "report": set(),
+}
+
+
+@pytest.mark.parametrize("stage", TABLE)
+def test_a_key_counts_the_kinds_of_files_that_its_stage_opens(stage: str) -> None:
+    plugins = {"datasets": "debian", "methods": "taam"}
+    row = TABLE[stage]
+    used = ((f"taamctl.{row.plugin}", plugins[row.plugin]),) if row.plugin else ()
+    symbols = reached_code.reached((row.module,), used).symbols
+    every = {name.upper() for name in schema.KINDS}
+    found = {name for of in symbols.values() for name in of if name in every}
+    assert found == KINDS[stage]
