@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from taamctl.core.units import MIB
-from taamctl.learning.routing.stage_answers import FEW
+from taamctl.learning.routing.stage_answers import FEW, label_type
 from taamctl.params.train_params import RidgeParams
 from taamctl.stream.kept_edges import PASSES
 
@@ -374,12 +374,13 @@ def infer(c: Counts, r: Rates, answer: float, *, once: bool) -> Cost:
     times = 2.0 if once else (c.tasks + 3) / 2
     passes = 4.0 * queries * (2 * c.features + INFER_PASSES * HIDDEN)
     one = answer * queries / r.dense + passes / r.lanes
-    disk = queries * (16.0 * c.tasks + 16.0)
+    label = label_type(c.classes)().itemsize
+    disk = queries * (4.0 * label * c.tasks + 16.0)
     model = 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN)
     asked = c.largest / 3
     if not once:
         asked = max(c.val, c.test)
-    answers = sum(4.0 * 4 * min(FEW, c.tasks * nodes) for nodes in (c.val, c.test))
+    answers = sum(4.0 * label * min(FEW, c.tasks * nodes) for nodes in (c.val, c.test))
     memory = TORCH + 4.0 * asked * c.features + INFER_MODEL * model + INFER_NODE * queries
     memory += INFER_ANSWERS * answers
     return Cost("infer", memory, disk, PER_ARTEFACT + one * times + disk / r.disk)

@@ -14,17 +14,10 @@ from taamctl.core.slices import Slices
 from taamctl.core.types import SCOPES, Array, QueryGraph
 from taamctl.learning.contract.method import Method, State
 from taamctl.learning.routing import routing_choice, task_id
-from taamctl.learning.routing.stage_answers import StageAnswers
+from taamctl.learning.routing.stage_answers import StageAnswers, label_type
 
 # stage, query graph, chosen task, logits [n, seen] of the stage's model under it
 Answered: TypeAlias = "tuple[int, int, int, torch.Tensor]"
-
-
-def _label_type(num_classes: int) -> type[np.int16 | np.int32]:
-    """Return the smallest of the two types that holds the classes 0 to `num_classes` - 1."""
-    if num_classes - 1 <= np.iinfo(np.int16).max:
-        return np.int16
-    return np.int32
 
 
 def _columns(sizes: Iterable[int]) -> list[slice]:
@@ -85,7 +78,7 @@ def _predicted(
 ) -> dict[str, StageAnswers]:
     """Return the same by stages; in a file of `folder` where they are many."""
     shape = (len(queries), columns[-1].stop)
-    kind = _label_type(method.info.num_classes)
+    kind = label_type(method.info.num_classes)
     out = {scope: StageAnswers(shape, kind, folder) for scope in (*SCOPES, "legacy")}
     answered = _from_the_last if method.cumulative else _stage_by_stage
     for stage, j, chosen, logits in answered(method, states, queries, choice):

@@ -17,6 +17,13 @@ from taamctl.core.types import Array
 FEW = 1 << 22  # predictions that are held in memory
 
 
+def label_type(num_classes: int) -> type[np.int16 | np.int32]:
+    """Return the smallest of the two types that holds the classes 0 to `num_classes` - 1."""
+    if num_classes - 1 <= np.iinfo(np.int16).max:
+        return np.int16
+    return np.int32
+
+
 class StageAnswers:
     """[T, N] classes; -1 where there is none.
 
