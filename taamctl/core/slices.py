@@ -17,10 +17,12 @@ class Slices:
     Attributes:
         shape: of the whole array.
         make: begins the pass: blocks [n, ...] whose rows make up the array.
+        dtype: of the blocks, where that is not the one that is stored of such an array.
     """
 
     shape: tuple[int, ...]
     make: Callable[[], Iterable[Array]]
+    dtype: str = ""
 
     def whole(self) -> Array:
         """Return the array."""

@@ -48,7 +48,7 @@ class Writer:
         import h5py
 
         if isinstance(values, Slices):
-            self.put_rows(path, values.shape, values.make())
+            self.put_rows(path, values.shape, values.make(), values.dtype)
             return
         entry = self._kind.entry(path)
         if entry is None and not self._kind.open_entries:
@@ -67,7 +67,9 @@ class Writer:
             crc = checksum(array)
         self._finish(stored, crc, path, entry.dims if entry is not None else dims)
 
-    def put_rows(self, path: str, shape: tuple[int, ...], blocks: Iterable[Array]) -> None:
+    def put_rows(
+        self, path: str, shape: tuple[int, ...], blocks: Iterable[Array], given: str = ""
+    ) -> None:
         """Write one array that comes a few rows at a time; the bytes are those of `put`, however
         the rows are cut.
 
@@ -75,6 +77,7 @@ class Writer:
             path: an entry of the kind, which gives the dtype.
             shape: of the whole array.
             blocks: consecutive rows, [n, ...].
+            given: dtype of the blocks, for an entry that may have one of several.
 
         Raises:
             ValueError: no such entry, or the blocks are not of that shape.
@@ -82,7 +85,7 @@ class Writer:
         entry = self._kind.entry(path)
         if entry is None:
             raise ValueError(f"{self._kind.name} artefacts have no entry {path}")
-        dtype = np.dtype(entry.stored_as(""))
+        dtype = np.dtype(entry.stored_as(given))
         chunks = _chunks(shape, dtype.itemsize)
         if chunks is None:
             self.put(

@@ -72,4 +72,4 @@ class StageAnswers:
 
     def slices(self) -> Slices:
         """Return them as rows to be written."""
-        return Slices(self.shape, self.rows)
+        return Slices(self.shape, self.rows, self._kind.name)

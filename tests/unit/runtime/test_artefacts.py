@@ -11,6 +11,7 @@ import pytest
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.slices import Slices
+from taamctl.learning.routing.stage_answers import StageAnswers, label_type
 from taamctl.runtime import provenance
 from taamctl.store import artefact_writer, artefacts, atomic_files, lock, schema
 from taamctl.store.checkpoints import FileCheckpoints
@@ -303,3 +304,20 @@ def test_predictions_are_kept_in_the_type_that_they_come_in(tmp_path: Path, kept
         read = made.read("val/all_seen")
     assert read.dtype == kept
     assert np.array_equal(read, predicted)
+
+
+@pytest.mark.parametrize("count", [40, 400_000])
+@pytest.mark.parametrize("classes", [32_768, 32_769])
+def test_predictions_of_all_stages_are_kept_in_the_smallest_type(
+    tmp_path: Path, count: int, classes: int
+) -> None:
+    path = tmp_path / "infer.h5"
+    kind = label_type(classes)
+    answers = StageAnswers((3, count), kind, tmp_path)
+    answers.put(1, slice(0, 2), np.array([0, classes - 1]))
+    artefact_writer.create(path, INFER, {}, lambda w: w.put("val/all_seen", answers.slices()))
+    with artefacts.Artefact(path, INFER) as made:
+        read = made.read("val/all_seen")
+    assert read.dtype == kind
+    assert np.array_equal(read, answers.array())
+    assert read[1, :3].tolist() == [0, classes - 1, -1]
