@@ -63,7 +63,7 @@ def _made_or_reused(
         there = _reusable(context, job, key) or _found_elsewhere(context, job, key)
         if there is not None:
             done()  # a run that was stopped between its sidecar and this left it undone
-            return there
+            return _asked_anew(context, job, there)
         context.admit(context, job)
         code = code_of(job)
         input_gate.require_same_code(context, code.paths)
@@ -136,6 +136,18 @@ def _reusable(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | No
         return None
     context.tell(f"{job.stage} {job.label}: reused {main} (parameters, inputs and code match)")
     return Outcome(main, True, record)
+
+
+def _asked_anew(context: Context, job: Job, there: Outcome) -> Outcome:
+    """Record what reused outputs are asked for now: other parameters, or a split made anew, may
+    have come to the same.
+    """
+    now = {"asked": _asked(job), "origin": same_split.origin(context, job)}
+    if now == {name: there.record.get(name) for name in now}:
+        return there
+    record = {**there.record, **now}
+    atomic_files.write_json(provenance.sidecar_of(there.path), record)
+    return Outcome(there.path, True, record)
 
 
 def _found_elsewhere(context: Context, job: Job, key: dict[str, Plain]) -> Outcome | None:

@@ -144,3 +144,24 @@ def test_features_that_are_kept_afterwards_are_of_the_same_split(folder: Path) -
     again = asked(folder, SEED, "lens.batches=[4]")
     precompute.run(again, "shop")
     assert not look(again)
+
+
+def test_what_comes_to_the_same_is_of_the_split_that_was_made_last(folder: Path) -> None:
+    """An order's seed counts for nothing where the order is natural."""
+    context = asked(folder, SEED, "split.order_seed=5")
+    walk.to_eval(context)
+    for test in looks(context).values():
+        test()  # type: ignore[operator]
+    assert infer.run(context, *WHICH).reused
+
+
+def test_an_edge_between_tasks_changes_no_training(folder: Path) -> None:
+    context = asked(folder, SEED)
+    before = graph(0)
+    target = np.repeat(np.arange(48), np.diff(before.adjacency.indptr))
+    ends = np.append(before.adjacency.indices, [0, 1]), np.append(target, [47, 46])
+    wider, _ = adjacency_from_edges(*ends, 48, "shop")
+    _imported.write(folder / "data" / "shop.h5", replace(before, adjacency=wider), {})
+    walk.to_eval(context)
+    assert infer.run(context, *WHICH).reused
+    look(context)
