@@ -29,7 +29,6 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import used
 from taamctl.core.types import CSR, Array
 from taamctl.graph.canonical import to_scipy
-from taamctl.learning.contract import device as devices
 from taamctl.learning.routing import query_units
 from taamctl.propagation.operator import Operator, build
 from taamctl.stream.induce import message_edges
@@ -48,7 +47,7 @@ class Predictor:
         self._bank = bank
         self._options = options
         self._bounds = bank.manifest.bounds
-        devices.pin(torch.device("cpu"), bank.config.train.threads)
+        torch.set_num_threads(bank.config.train.threads)
         self._router = bank.router
         self._temperature = bank.config.bank.temperature
         if self._router.honest is not None:

@@ -376,8 +376,8 @@ def infer(c: Counts, r: Rates, answer: float, *, once: bool) -> Cost:
     one = answer * queries / r.dense + passes / r.lanes
     label = label_type(c.classes)().itemsize
     disk = queries * (4.0 * label * c.tasks + 16.0)
-    model = 4.0 * c.largest / 3 * (4 * c.features + 4 * HIDDEN)
-    asked = c.largest / 3
+    asked = c.largest * max(c.val, c.test) / max(1, c.train)  # nodes of the largest query graph
+    model = 4.0 * asked * (4 * c.features + 4 * HIDDEN)
     if not once:
         asked = max(c.val, c.test)
     answers = sum(4.0 * label * min(FEW, c.tasks * nodes) for nodes in (c.val, c.test))

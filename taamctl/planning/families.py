@@ -50,8 +50,10 @@ def _wide(own: object, c: Counts) -> Counts:
 
 
 def _strong(own: object, c: Counts, w: Workload, r: Rates) -> Cost:
+    """Price a strong reference: what it reads of all nodes is held, whatever a batch is."""
     assert isinstance(own, JointParams)
-    return costs.train_net(_wide(own, c), w, r, own.stages)
+    cost = costs.train_net(_wide(own, c), replace(w, node_batch=0), r, own.stages)
+    return replace(cost, memory=cost.memory + 4.0 * c.train * c.features)
 
 
 MODULATED = Formula(

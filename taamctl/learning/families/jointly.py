@@ -62,8 +62,8 @@ class FromScratch(Method, Generic[N]):
     def training_logits(self, tasks: Sequence[TaskData]) -> Logits:
         """Return rows -> the net's logits [B, seen], rows counted over the nodes of all tasks."""
 
-    def before_steps(self) -> Callable[[], None] | None:
-        """Return what is called before every step of a new net, or None."""
+    def after_steps(self) -> Callable[[], None] | None:
+        """Return what is called after every step of a new net, or None."""
         return None
 
     def trains(self, stage: int) -> bool:
@@ -97,7 +97,7 @@ class FromScratch(Method, Generic[N]):
             seed=self.seed,
             task=last.index,
             progress=progress,
-            adjust=self.before_steps(),
+            after=self.after_steps(),
         )
 
     def _node_weights(self, y: torch.Tensor, owner: torch.Tensor) -> torch.Tensor:

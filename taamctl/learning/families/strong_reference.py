@@ -64,7 +64,7 @@ class StrongReference(FromScratch[N], Generic[N, R]):
         self._average.install()
         return history
 
-    def before_steps(self) -> Callable[[], None]:
+    def after_steps(self) -> Callable[[], None]:
         """Return what takes the weights into their mean."""
         self._average = RunningMean(self.net.parameters(), self.params.mean_over)
         return self._average.add
@@ -98,7 +98,8 @@ class StrongReference(FromScratch[N], Generic[N, R]):
         def logits(rows: loop.Rows) -> torch.Tensor:
             nonlocal step
             if step % STEPS == 0:
-                drawn[:] = [self.read(x, drop_edges(edges, p.drop_edge, generator))]
+                drawn.clear()  # two at once would be the most memory of all
+                drawn.append(self.read(x, drop_edges(edges, p.drop_edge, generator)))
             step += 1
             return self.answers(drawn[0], rows, drop)
 

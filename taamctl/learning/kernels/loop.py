@@ -41,6 +41,7 @@ def fit(
     task: int,
     progress: Progress,
     adjust: Callable[[], None] | None = None,
+    after: Callable[[], None] | None = None,
 ) -> Array:
     """Minimise `loss` for `train.epochs` epochs and return the mean loss of each, [epochs] float32.
 
@@ -49,6 +50,7 @@ def fit(
         num_rows: training rows N.
         seed, task: decide the order of the batches.
         adjust: called between the backward pass and the step; it may change the gradients.
+        after: called after every step.
     """
     device = optimiser.parameters[0].device
     generator = torch_generator(seed, "batches", task)
@@ -68,6 +70,8 @@ def fit(
             if adjust is not None:
                 adjust()
             optimiser.step()
+            if after is not None:
+                after()
             total += value.detach() * size
         history.append(total / num_rows)
         progress.advance()

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from taamctl.core.late_torch import functional, torch
+from taamctl.core.late_torch import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.learning.kernels.regression import Regression, solved
 from taamctl.params.train_params import RidgeParams
@@ -109,8 +109,8 @@ def collect(hops: Hops, y: torch.Tensor, classes: int, lift: Lift, params: Ridge
         phi = torch.cat([lift.profile(block, view) for view in wanted])
         weighted = phi * weights[low : low + rows].repeat(len(wanted))[:, None]
         _add_lower(gram, weighted, phi)
-        of_class = functional.one_hot(y[low : low + rows], classes).repeat(len(wanted), 1)
-        cross += (of_class.float().T @ weighted).cpu()
+        at = y[low : low + rows].repeat(len(wanted)).cpu()
+        cross.index_add_(0, at, weighted.double().cpu())
     gram = gram.tril() + gram.tril(-1).T
     return Sums(gram / len(wanted), cross.T / len(wanted), len(y))
 
