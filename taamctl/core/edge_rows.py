@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from taamctl.core.errors import TaamctlError
+from taamctl.core.errors import MEND, TaamctlError
 from taamctl.core.ranges import ranges
 from taamctl.core.rows import FeatureRows, of_whole
-from taamctl.core.types import CSR, MEND, Array, Given, NodeGraph
+from taamctl.core.types import CSR, PARTS, Array, Given, NodeGraph, require_fitting
 
 RANGE = 1 << 22  # entries that are looked at at once
 Read = Callable[[int, int], Array]
@@ -21,7 +21,8 @@ Read = Callable[[int, int], Array]
 
 @dataclass(frozen=True)
 class EdgeRows:
-    """A binary [N, N] adjacency, whose column ids are read a range at a time.
+    """A binary [N, N] adjacency, whose column ids are read a range at a time; they ascend inside a
+    row.
 
     Attributes:
         indptr: [N + 1] int64, row boundaries.
@@ -88,6 +89,10 @@ class GraphRows:
     Attributes:
         edges, features: a range of rows at a time.
         labels, class_names, notes, given: as of `NodeGraph`; names of nodes may be left out.
+
+    Raises:
+        TaamctlError: arrays that do not fit each other. Who passes over edges and features looks
+            at them then.
     """
 
     edges: EdgeRows
@@ -96,6 +101,12 @@ class GraphRows:
     class_names: tuple[str, ...]
     notes: tuple[str, ...] = ()
     given: Given = field(default_factory=Given)
+
+    def __post_init__(self) -> None:
+        n, rows = self.edges.num_nodes, self.features.shape[0]
+        if rows != n:
+            raise TaamctlError(f"the graph: {rows} feature rows for {n} nodes", MEND)
+        require_fitting("the graph", n, self.labels, len(self.class_names), self.given, len(PARTS))
 
 
 def in_rows(graph: NodeGraph) -> GraphRows:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+# Who hands in arrays that do not fit together is a reader of files or a plug-in.
+MEND = "mend the file, or the reader or plug-in that made these arrays"
 LONGEST = 1000  # characters of a line of a message: names may be long, and values come from files
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taamctl.core.errors import TaamctlError
+from taamctl.core.errors import MEND, TaamctlError
 from taamctl.core.outside import Outside
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 PARTS = ("train", "val", "test")
 SCOPES = ("all_seen", "up_to_task", "task_only")
 Array = np.ndarray[Any, Any]
-# Who hands in arrays that do not fit together is a reader of files or a plug-in.
-MEND = "mend the file, or the reader or plug-in that made these arrays"
 
 
 @dataclass(frozen=True)
@@ -150,12 +148,10 @@ class NodeGraph:
 
     def __post_init__(self) -> None:
         self._check_arrays()
+        n = self.adjacency.shape[0]
+        require_fitting(self.name, n, self.labels, len(self.class_names), self.given, len(PARTS))
         self._check_names()
-        self._check_given()
-        self._check_arrival()
-        values = self.features.data if isinstance(self.features, CSR) else self.features
-        if values is not None and not np.isfinite(values).all():
-            self._refuse_non_finite()
+        require_finite(self.name, self.features)
 
     def _check_arrays(self) -> None:
         n = self.adjacency.shape[0]
@@ -173,14 +169,8 @@ class NodeGraph:
             raise TaamctlError(
                 f"{self.name}: features are {self.features.dtype}, expected float32", MEND
             )
-        self._check_one("labels", self.labels, np.int64, n)
 
     def _check_names(self) -> None:
-        labels = self.labels
-        if len(labels) and not -1 <= labels.min() <= labels.max() < len(self.class_names):
-            raise TaamctlError(
-                f"{self.name}: labels lie outside -1..{len(self.class_names) - 1}", MEND
-            )
         names = self.feature_names
         if names and not len(set(names)) == len(names) == self.num_features:
             raise TaamctlError(
@@ -188,57 +178,12 @@ class NodeGraph:
                 "has its own",
                 MEND,
             )
-
-    def _check_given(self) -> None:
         n = self.adjacency.shape[0]
-        given = self.given
-        self._check_one("given arrival", given.arrival, np.int64, len(self.class_names))
-        self._check_one("given part", given.part, np.int8, n)
-        self._check_one("given time", given.time, np.float64, n)
-        if given.node_id is not None and len(given.node_id) != n:
-            raise TaamctlError(f"{self.name}: {len(given.node_id)} node names for {n} nodes", MEND)
+        ids = self.given.node_id
+        if ids is not None and len(ids) != n:
+            raise TaamctlError(f"{self.name}: {len(ids)} node names for {n} nodes", MEND)
         if self.outside is not None:
             self.outside.check(self.name, n)
-        part = given.part
-        if part is not None and len(part) and not -1 <= part.min() <= part.max() < len(PARTS):
-            raise TaamctlError(f"{self.name}: given parts lie outside -1..{len(PARTS) - 1}", MEND)
-
-    def _check_arrival(self) -> None:
-        arrival = self.given.arrival
-        if arrival is None or not len(arrival):
-            return
-        tasks = set(arrival.tolist())
-        if tasks != set(range(int(arrival.max()) + 1)):
-            raise TaamctlError(
-                f"{self.name}: classes arrive with the tasks {sorted(tasks)}",
-                "number tasks from 0 without a gap",
-            )
-
-    def _check_one(self, what: str, values: Array | None, dtype: type, length: int) -> None:
-        if values is not None and (values.shape != (length,) or values.dtype != dtype):
-            verb = "are" if what == "labels" else "is"
-            raise TaamctlError(
-                f"{self.name}: {what} {verb} {values.dtype} {values.shape}, expected "
-                f"{np.dtype(dtype)} ({length},)",
-                MEND,
-            )
-
-    def _refuse_non_finite(self) -> None:
-        """Name the first NaN or Inf by row and column."""
-        x = self.features
-        if isinstance(x, CSR):
-            assert x.data is not None
-            at = int(np.flatnonzero(~np.isfinite(x.data))[0])
-            row = int(np.searchsorted(x.indptr, at, side="right")) - 1
-            column = int(x.indices[at])
-            value = x.data[at]
-        else:
-            row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(x)))
-            value = x[row, column]
-        raise TaamctlError(
-            f"{self.name}: feature {value} at row {row}, column {column}",
-            "features must be finite; repair or drop that row in the raw data",
-        )
 
     @property
     def num_nodes(self) -> int:
@@ -249,6 +194,67 @@ class NodeGraph:
     def num_features(self) -> int:
         """Return F."""
         return int(self.features.shape[1])
+
+
+def require_fitting(
+    name: str, num_nodes: int, labels: Array, num_classes: int, given: Given, parts: int
+) -> None:
+    """Refuse labels, and arrays that the source states, of another shape, type or range than
+    `NodeGraph` says; `parts` is how many parts there are.
+    """
+    _require_one(name, "labels", labels, np.int64, num_nodes)
+    if len(labels) and not -1 <= labels.min() <= labels.max() < num_classes:
+        raise TaamctlError(f"{name}: labels lie outside -1..{num_classes - 1}", MEND)
+    _require_one(name, "given arrival", given.arrival, np.int64, num_classes)
+    _require_one(name, "given part", given.part, np.int8, num_nodes)
+    _require_one(name, "given time", given.time, np.float64, num_nodes)
+    part = given.part
+    if part is not None and len(part) and not -1 <= part.min() <= part.max() < parts:
+        raise TaamctlError(f"{name}: given parts lie outside -1..{parts - 1}", MEND)
+    _require_no_gap(name, given.arrival)
+
+
+def require_finite(name: str, x: Array | CSR, first: int = 0) -> None:
+    """Refuse features that are not finite: the first is named by row and column.
+
+    Args:
+        x: rows [n, F] of a graph. first: the graph's row that is the first of them.
+    """
+    values = x if isinstance(x, np.ndarray) else x.data
+    if values is None or np.isfinite(values).all():
+        return
+    if isinstance(x, np.ndarray):
+        row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(x)))
+        value = x[row, column]
+    else:
+        at = int(np.flatnonzero(~np.isfinite(values))[0])
+        row = int(np.searchsorted(x.indptr, at, side="right")) - 1
+        column, value = int(x.indices[at]), values[at]
+    raise TaamctlError(
+        f"{name}: feature {value} at row {first + row}, column {column}",
+        "features must be finite; repair or drop that row in the raw data",
+    )
+
+
+def _require_one(name: str, what: str, values: Array | None, dtype: type, length: int) -> None:
+    if values is not None and (values.shape != (length,) or values.dtype != dtype):
+        verb = "are" if what == "labels" else "is"
+        raise TaamctlError(
+            f"{name}: {what} {verb} {values.dtype} {values.shape}, expected "
+            f"{np.dtype(dtype)} ({length},)",
+            MEND,
+        )
+
+
+def _require_no_gap(name: str, arrival: Array | None) -> None:
+    if arrival is None or not len(arrival):
+        return
+    tasks = set(arrival.tolist())
+    if tasks != set(range(int(arrival.max()) + 1)):
+        raise TaamctlError(
+            f"{name}: classes arrive with the tasks {sorted(tasks)}",
+            "number tasks from 0 without a gap",
+        )
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,7 @@ def write(
     Args:
         path: where to; its stem is the data set's name.
         graph: the graph; its own name is kept for `taamctl inspect` only.
-        source: what it was made from, JSON-ready: file names, checksums, options; `licence`,
-            `citation` and `homepage` are shown.
+        source: what it was made from, JSON-ready; `licence`, `citation`, `homepage` are shown.
         directed: use the edges as directed where `split.symmetrize` is `as_released`.
         command: that makes it again, for the record beside it.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from taamctl.core.edge_rows import GraphRows
 from taamctl.core.rows import FeatureRows
-from taamctl.core.types import CSR, Array
+from taamctl.core.types import CSR, Array, require_finite
 from taamctl.graph.canonical import FeatureHash
 
 if TYPE_CHECKING:
@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 
 
 def feature_hash(features: FeatureRows) -> str:
-    """Return the hash of features: `FeatureHash` over all rows."""
+    """Return the hash of features: `FeatureHash` over all rows.
+
+    Raises:
+        TaamctlError: a feature that is not finite.
+    """
     digest = FeatureHash()
+    first = 0
     for block in features:
+        require_finite("the graph", block, first)
         digest.update(block)
+        first += block.shape[0]
     return digest.hexdigest()
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taamctl.core import edge_rows
-from taamctl.core.edge_rows import EdgeRows, in_rows, of_csr
+from taamctl.core import edge_rows, rows
+from taamctl.core.edge_rows import EdgeRows, GraphRows, in_rows, of_csr
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array, Given, NodeGraph
 from taamctl.datasets import _graph_rows, _imported
@@ -92,3 +92,28 @@ def test_a_column_that_is_no_node_is_refused() -> None:
     two = EdgeRows(np.array([0, 1, 2]), lambda: nullcontext(lambda low, high: np.array([7, 0])))
     with pytest.raises(TaamctlError, match=r"column ids lie outside 0\.\.1"):
         two.whole()
+
+
+def test_rows_with_arrays_that_do_not_fit_are_refused() -> None:
+    edges = of_csr(CSR(np.zeros(4, np.int64), np.zeros(0, np.int32), None, (3, 3)))
+    x = np.ones((3, 2), np.float32)
+    good = np.array([0, -1, 1])
+
+    def made(labels: Array, features: Array = x, part: Array | None = None) -> GraphRows:
+        stated = Given(part=part)
+        return GraphRows(edges, rows.of_whole(features), labels, ("a", "b"), given=stated)
+
+    rows_hash.feature_hash(made(good).features)
+    wrong = (
+        lambda: made(np.array([0, 1, 2])),
+        lambda: made(good.astype(np.int32)),
+        lambda: made(good[:2]),
+        lambda: made(good, x[:2]),
+        lambda: made(good, part=np.zeros(2, np.int8)),
+    )
+    for make in wrong:
+        with pytest.raises(TaamctlError):
+            make()
+    x[2, 1] = np.nan
+    with pytest.raises(TaamctlError, match="nan at row 2, column 1"):
+        rows_hash.feature_hash(made(good).features)
