@@ -75,6 +75,13 @@ class Answering:
             *(self.sets, plain, self.explain),
         )
 
+    def told(self) -> list[tuple[str, str]]:
+        """Return the options that decide an answer and are not as they are where none is given."""
+        plain = Answering()
+        names = ("decide", "router", "unit", "unknown")
+        given = ((name, getattr(self, name)) for name in names)
+        return [(f"--{name}", str(v)) for name, v in given if v != getattr(plain, name)]
+
     def require_one(self, scored: bool) -> None:
         """Refuse two things to print."""
         if scored and self.explain is not None:

@@ -27,6 +27,7 @@ def require(
     *,
     per_task: int | None = None,
     wide: bool = False,
+    before: Path | None = None,
 ) -> None:
     """Refuse a graph that a bank cannot learn within a limit.
 
@@ -34,6 +35,7 @@ def require(
         what: is done, for the message.
         per_task: classes of a task; None: as the graph says, else all.
         wide: rows are in float64.
+        before: file of a second graph that is held beside it.
     """
     limit = size(max_memory)
     if limit is None or (named.graph is None and named.dataset is None):
@@ -55,7 +57,10 @@ def require(
         sums = len(now.classes) + graph.classes
     copies = _copies(config, wide=wide)
     work = graph_need.GraphWork(rows, copies, config.bank.router, sums, config.has_experts)
-    graph_need.require(what, graph, work, limit)
+    held = 0.0
+    if before is not None:
+        held = graph_need.held(counts.of_file(before))
+    graph_need.require(what, graph, work, limit, held)
 
 
 def _counted(named: OneGraph, params: Path | None, overrides: list[str] | None) -> Graph:

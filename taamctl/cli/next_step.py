@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from taamctl.cli.answering import Answering
 from taamctl.cli.one_graph import OneGraph
 from taamctl.cli.shared_options import OUTPUTS, Grid, Settings
 
@@ -34,12 +35,15 @@ def of_data(name: str, data_root: Path | None) -> str:
     return shlex.join(words)
 
 
-def of_answers(bank: Path, named: OneGraph, node: object, settings: Settings) -> str:
+def of_answers(
+    bank: Path, named: OneGraph, node: object, settings: Settings, answering: Answering
+) -> str:
     """Return the command line that says why a node is answered as it is.
 
     Args:
         bank: its folder. named: the graph that was asked about. node: its name or number.
         settings: the parameters, and where raw files lie, of the same call.
+        answering: how it was answered.
     """
     words = ["taamctl", "predict", "--bank", str(bank)]
     root = getattr(settings, "data_root", None)
@@ -50,6 +54,7 @@ def of_answers(bank: Path, named: OneGraph, node: object, settings: Settings) ->
         ("--data-root", root),
         ("--params", settings.params),
         *(("--set", override) for override in settings.overrides or ()),
+        *answering.told(),
     ):
         if value is not None:
             words += [option, str(value)]

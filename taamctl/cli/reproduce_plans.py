@@ -101,7 +101,10 @@ def fitting(plans: Sequence[Plan], executor: Executor) -> tuple[list[Plan], Exec
         return list(plans), executor
 
     def within(context: Context) -> Context:
-        return replace(context, max_memory=fit[0].max_memory, admit=fit[0].admit)
+        made = fit[0]
+        return replace(
+            context, max_memory=made.max_memory, for_workers=made.for_workers, admit=made.admit
+        )
 
     return [_changed(plan, within) for plan in plans], executor
 

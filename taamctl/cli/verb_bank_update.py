@@ -49,10 +49,12 @@ def update(
     from taamctl.bank import graph_source
     from taamctl.bank import update as growing
 
+    graph_memory.require(
+        "the update with", folder, named, max_memory, params, overrides, wide=True, before=before
+    )
     earlier = None
     if before is not None:
         earlier = graph_source.from_file(before)
-    graph_memory.require("the update with", folder, named, max_memory, params, overrides, wide=True)
     done = growing.update(
         folder,
         source_of(named, data_root, params, overrides),

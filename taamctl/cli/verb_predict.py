@@ -79,7 +79,7 @@ def command(
         if not explain and len(found.label):
             least = found.node[found.confidence.argmin()]  # the one that is worth a look
             same = RawSettings(params=params, overrides=overrides, data_root=data_root)
-            say(f"next: {next_step.of_answers(bank, named, least, same)}")
+            say(f"next: {next_step.of_answers(bank, named, least, same, answering)}")
 
 
 def _warn(notes: Iterable[str]) -> None:

@@ -73,8 +73,8 @@ def _beside(context: Context, workers: int) -> Context:
     from taamctl.planning import worker_memory
 
     limit = context.max_memory or 0
-    left = limit - int(workers * worker_memory.IDLE)
-    return replace(context, max_memory=left, admit=_admit_here)
+    beside = int(workers * worker_memory.IDLE)
+    return replace(context, max_memory=limit - beside, for_workers=beside, admit=_admit_here)
 
 
 def _admit_here(context: Context, job: Job) -> None:

@@ -43,33 +43,37 @@ class GraphWork:
     experts: bool
 
 
+def held(graph: Graph) -> float:
+    """Return the bytes of a graph in memory."""
+    sparse = graph.filled < 1 and not graph.dense
+    value = 8.0 * graph.filled if sparse else 4.0
+    return graph.nodes * (graph.features * value + NODE) + 4.0 * graph.stored
+
+
 def needed(graph: Graph, work: GraphWork) -> float:
     """Return the bytes at the peak, libraries included: the graph, and beside it either its edges
     as they are joined with their reverses, or the rows at work.
     """
     used = graph.stored * graph.joined
-    sparse = graph.filled < 1 and not graph.dense
-    value = 8.0 * graph.filled if sparse else 4.0
-    held = graph.nodes * (graph.features * value + NODE) + 4.0 * graph.stored
     rows = work.rows * graph.nodes
     width = work.router.profile_width(graph.features)
     made = rows * 4.0 * graph.features * (work.copies + STEP) + KEPT * used * work.rows
     if work.experts:
         made += rows * 4.0 * costs.TRAIN_MODULATED[1] * costs.HIDDEN
     made += PROFILE * min(rows, ROWS) * width + 8.0 * (work.sums + SOLVED) * width**2
-    return FIXED + held + max(LOADED * used, 4.0 * used + made)
+    return FIXED + held(graph) + max(LOADED * used, 4.0 * used + made)
 
 
-def require(what: str, graph: Graph, work: GraphWork, limit: int) -> None:
+def require(what: str, graph: Graph, work: GraphWork, limit: int, beside: float = 0.0) -> None:
     """Refuse a graph that needs more than `limit` bytes, before it is read.
 
     Args:
-        what: is done, for the message.
+        what: is done, for the message. beside: bytes of what else is held.
 
     Raises:
         TaamctlError: it needs more; the hint has a limit that would do.
     """
-    need = needed(graph, work)
+    need = needed(graph, work) + beside
     if need > limit:
         raise TaamctlError(
             f"{what} {graph.name} needs about {format_bytes(need)} of memory, --max-memory allows "

@@ -91,11 +91,14 @@ def _price(context: Context, stage: Stage) -> Callable[[Counts, Workload], Cost]
 def _too_much(context: Context, stage: Stage, need: float, limit: int) -> TaamctlError:
     name, dataset, method = stage
     what = "/".join(filter(None, (dataset, method)))
+    workers = context.for_workers
     message = (
         f"{name} {what} needs about {format_bytes(need)} of memory, --max-memory allows "
-        f"{format_bytes(limit)}"
+        f"{format_bytes(max(0, limit))}"
     )
-    hints = [f"allow more: --max-memory {mib(int(SPARE * need))}M"]
+    if workers:
+        message += f" beside {format_bytes(workers)} of workers"
+    hints = [f"allow more: --max-memory {mib(int(SPARE * need) + workers)}M"]
     batch = _smaller_batch(context, stage, limit)
     if batch:
         hints.append(f"or train in batches: --set train.node_batch={batch} (accuracy may differ)")

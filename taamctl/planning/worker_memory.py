@@ -38,7 +38,8 @@ def that_fit(context: Context, ahead: Iterable[Stage], wanted: int) -> int:
     stages = list(ahead)
     free = limit - OWN
     for fit in range(wanted, 0, -1):
-        each = max((unit(context, stage, fit) for stage in stages), default=0.0) + WORKER
+        busy = max((unit(context, stage, fit) for stage in stages), default=0.0) + WORKER
+        each = max(busy, IDLE)
         if fit * each <= free:
             break
     else:

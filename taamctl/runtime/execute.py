@@ -67,6 +67,7 @@ def _made_or_reused(
         context.admit(context, job)
         code = code_of(job)
         input_gate.require_same_code(context, code.paths)
+        before = provenance.peak_memory_mib()
         with context.progress.during(f"{job.stage} {job.label}"):
             record = _computed(job, key, compute)
         record["origin"] = same_split.origin(context, job)
@@ -79,7 +80,8 @@ def _made_or_reused(
             f"{job.stage} {job.label}: wrote {main} in {cost['wall_s']:.1f} s "
             f"({cost['cpu_s']:.1f} s of CPU, process peak {cost['peak_memory_mib']:.0f} MiB)"
         )
-        _tell_over(context, job, cost["peak_memory_mib"])
+        if cost["peak_memory_mib"] > before:  # else an earlier stage of this process took it
+            _tell_over(context, job, cost["peak_memory_mib"])
         return Outcome(main, False, record)
 
 

@@ -31,6 +31,7 @@ class Context:
         tell: receives one line for people.
         max_memory: bytes that the whole process should keep to, where a stage can; None: no limit.
             No byte of an artefact depends on it.
+        for_workers: bytes of what was allowed that are left to workers, and no part of it.
         admit: called with the context and a job that is about to be made; may refuse it.
         began: when the command began, in seconds since 1970: code edited since is not what runs.
         made: file -> sha256 of what this command has made or reused so far.
@@ -44,6 +45,7 @@ class Context:
     progress: Progress = SILENT
     tell: Callable[[str], None] = field(default=lambda line: None)
     max_memory: int | None = None
+    for_workers: int = 0
     admit: Callable[[Context, Job], None] = field(default=lambda context, job: None)
     began: float = field(default_factory=time.time)
     made: dict[Path, str] = field(default_factory=dict)

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from taamctl.cli import next_step
+from taamctl.cli.answering import Answering
 from taamctl.cli.one_graph import OneGraph
 from taamctl.cli.shared_options import Grid, RawSettings, Settings
 
@@ -33,8 +34,12 @@ def test_after_a_data_set_has_come_it_is_run() -> None:
 def test_after_answers_one_of_them_is_explained() -> None:
     settings = RawSettings(overrides=["bank.top=1"], data_root=Path("raw"))
     named = OneGraph(graph=Path("my graph.h5"), context="shop")
-    said = next_step.of_answers(Path("model"), named, "-n 1", settings)
+    said = next_step.of_answers(Path("model"), named, "-n 1", settings, Answering())
     assert shlex.split(said) == [
         *("taamctl", "predict", "--bank", "model", "--graph", "my graph.h5", "--context", "shop"),
         *("--data-root", "raw", "--set", "bank.top=1", "--explain=-n 1"),
     ]
+    otherwise = Answering(router="prototype", unit="graph", unknown="off", sets=0.9)
+    said = next_step.of_answers(Path("model"), named, "a", settings, otherwise)
+    told = ["--router", "prototype", "--unit", "graph", "--unknown", "off"]
+    assert shlex.split(said)[-7:-1] == told

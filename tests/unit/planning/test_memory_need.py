@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core.errors import TaamctlError
 from taamctl.core.units import MIB
 from taamctl.planning import costs, memory_need, worker_memory
+from taamctl.runtime import provenance
 from taamctl.runtime.job import Context, Job
 
 EVERY = [
@@ -101,13 +103,16 @@ def test_as_many_workers_start_as_fit(tmp_path: Path) -> None:
     assert worker_memory.that_fit(replace(free, max_memory=int(enough[1]) * MIB), stages, 1) == 1
 
 
-def test_a_job_is_admitted_before_it_is_made_and_not_where_it_is_reused(tmp_path: Path) -> None:
+def test_a_job_is_admitted_before_it_is_made_and_not_where_it_is_reused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[str] = []
     told: list[str] = []
 
     def admit(context: Context, job: Job) -> None:
         seen.append(job.stage)
 
+    monkeypatch.setattr(provenance, "peak_memory_mib", itertools.count(100).__next__)
     tiny = replace(context(tmp_path, MIB, "tiny"), admit=admit, tell=told.append)
     for _ in range(2):
         split.run(tiny, "synthetic")
@@ -115,6 +120,15 @@ def test_a_job_is_admitted_before_it_is_made_and_not_where_it_is_reused(tmp_path
     assert any("more than --max-memory 1 MiB" in line for line in told)
     with pytest.raises(TaamctlError, match="split synthetic needs about"):
         split.run(replace(tiny, admit=memory_need.admit, force=True), "synthetic")
+
+
+def test_memory_that_an_earlier_stage_took_is_not_told_of_a_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(provenance, "peak_memory_mib", lambda: 100.0)
+    split.run(replace(context(tmp_path, MIB, "tiny"), tell=told.append), "synthetic")
+    assert not any("more than --max-memory" in line for line in told)
 
 
 def test_the_split_of_a_graph_that_comes_in_rows_needs_less() -> None:
