@@ -54,7 +54,7 @@ def net_gradients(net: Net, x: torch.Tensor | NetInput, column: int, kind: str) 
     return Gradients(active * (w2[column] / -len(x)), second)
 
 
-def gap(
+def gradient_distance(
     synthetic: torch.Tensor, made: Gradients, real: torch.Tensor | NetInput, wanted: Gradients
 ) -> torch.Tensor:
     """Return |g_s - g_r|^2 of both weights, less what no synthetic row changes.
@@ -105,7 +105,7 @@ def match_gradients(
             with torch.no_grad():
                 wanted = net_gradients((w1, w2), x, column, kind)
             made = net_gradients((w1, w2), s, column, kind)
-            total = total + len(s) / largest * gap(s, made, x, wanted)
+            total = total + len(s) / largest * gradient_distance(s, made, x, wanted)
         _step(optimiser, total)
         progress.advance()
     for s in rows:

@@ -52,7 +52,7 @@ class Regression:
 
 
 @dataclass(frozen=True)
-class Turns:
+class OrthogonalFactor:
     """Q as LAPACK keeps it: reflections of all rows but the first.
 
     Attributes:
@@ -62,15 +62,15 @@ class Turns:
     reflectors: Array
     scales: Array
 
-    def forth(self, x: Array) -> Array:
+    def apply(self, x: Array) -> Array:
         """Return Q x, [P, C]."""
-        return self._turned(x, "N")
+        return self._applied(x, "N")
 
-    def back(self, x: Array) -> Array:
+    def apply_transposed(self, x: Array) -> Array:
         """Return Q^T x, [P, C]."""
-        return self._turned(x, "T")
+        return self._applied(x, "T")
 
-    def _turned(self, x: Array, way: str) -> Array:
+    def _applied(self, x: Array, way: str) -> Array:
         from scipy.linalg.lapack import dormqr
 
         given = ("L", way, self.reflectors, self.scales, x[1:])
@@ -83,15 +83,15 @@ class Reduced:
     """(T + r I) Y = Q^T B, where A = Q T Q^T and X = Q Y.
 
     Attributes:
-        diagonal, beside: of T, [P] and [P - 1] float64.
-        turns: Q.
+        diagonal, off_diagonal: of T, [P] and [P - 1] float64.
+        q: Q.
         targets: Q^T B, [P, C] float64.
         nodes: how many rows A and B are sums over.
     """
 
     diagonal: Array
-    beside: Array
-    turns: Turns
+    off_diagonal: Array
+    q: OrthogonalFactor
     targets: Array
     nodes: int
 
@@ -106,9 +106,11 @@ class Reduced:
         with _blas_threads(len(matrix)):
             room, _ = lapack.dsytrd_lwork(len(matrix), lower=1)
             # A is symmetric, so its transpose, which is in LAPACK's order, is A.
-            packed, diagonal, beside, scales, _ = lapack.dsytrd(matrix.T, lower=1, lwork=int(room))
-            turns = Turns(np.asfortranarray(packed[1:, :-1]), scales)
-            return Reduced(diagonal, beside, turns, turns.back(targets), regression.nodes)
+            packed, diagonal, off_diagonal, scales, _ = lapack.dsytrd(
+                matrix.T, lower=1, lwork=int(room)
+            )
+            q = OrthogonalFactor(np.asfortranarray(packed[1:, :-1]), scales)
+            return Reduced(diagonal, off_diagonal, q, q.apply_transposed(targets), regression.nodes)
 
     def score(self, ridge: float, lowest: float = math.inf) -> float:
         """Return GCV(r) = RSS(r) / (1 - df(r) / N)^2; inf where no freedom is left, and RSS(r), a
@@ -128,13 +130,13 @@ class Reduced:
     def solution(self, ridge: float) -> Array:
         """Return X, [P, C] float64."""
         with _blas_threads(len(self.diagonal)):
-            return self.turns.forth(self._solved(ridge))
+            return self.q.apply(self._solved(ridge))
 
     def _solved(self, ridge: float) -> Array:
         """Return Y, [P, C]."""
         from scipy.linalg.lapack import dpttrs
 
-        pivots, factor = _pivots(self.diagonal + ridge, self.beside)
+        pivots, factor = _pivots(self.diagonal + ridge, self.off_diagonal)
         solved: Array = dpttrs(pivots, factor, self.targets)[0]
         return solved
 
@@ -143,8 +145,8 @@ class Reduced:
         pivots from above and from below, less the diagonal that both hold.
         """
         shifted = self.diagonal + ridge
-        above, _ = _pivots(shifted, self.beside)
-        below, _ = _pivots(shifted[::-1], self.beside[::-1])
+        above, _ = _pivots(shifted, self.off_diagonal)
+        below, _ = _pivots(shifted[::-1], self.off_diagonal[::-1])
         return float((1 / (above + below[::-1] - shifted)).sum())
 
 
@@ -186,15 +188,15 @@ def _blas_threads(width: int) -> Iterator[None]:
         yield
 
 
-def _pivots(diagonal: Array, beside: Array) -> tuple[Array, Array]:
+def _pivots(diagonal: Array, off_diagonal: Array) -> tuple[Array, Array]:
     """Return D and L of a tridiagonal matrix L D L^T.
 
     Raises:
-        LinAlgError: the matrix is not positive definite.
+        LinAlgError: the matrix is not positive definite, or not of numbers.
     """
     from scipy.linalg.lapack import dpttrf
 
-    pivots, factor, failed = dpttrf(diagonal, beside)
-    if failed:
+    pivots, factor, failed = dpttrf(diagonal, off_diagonal)
+    if failed or math.isnan(pivots[-1]):  # a NaN goes through to the last pivot
         raise np.linalg.LinAlgError("a matrix is not positive definite")
     return pivots, factor

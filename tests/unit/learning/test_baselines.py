@@ -251,7 +251,9 @@ def test_condensing_gradients_equal_autograd(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["ce", "raw_nll"])
 @pytest.mark.parametrize("zeros", [0.0, 0.9])
-def test_a_gap_moves_rows_as_the_difference_of_the_gradients_does(kind: str, zeros: float) -> None:
+def test_a_distance_moves_rows_as_the_difference_of_the_gradients_does(
+    kind: str, zeros: float
+) -> None:
     g = torch.Generator().manual_seed(0)
     net = torch.randn((7, F), generator=g), torch.randn((5, 7), generator=g)
     real = torch.randn((30, F), generator=g) * (torch.rand((30, F), generator=g) >= zeros)
@@ -266,7 +268,7 @@ def test_a_gap_moves_rows_as_the_difference_of_the_gradients_does(kind: str, zer
             first = found.left.T @ made - wanted.left.T @ real
             value = (first**2).sum() + ((found.second - wanted.second) ** 2).sum()
         else:
-            value = condense.gap(made, found, inputs, wanted)
+            value = condense.gradient_distance(made, found, inputs, wanted)
         moved.append(torch.autograd.grad(value, made)[0])
     assert torch.allclose(*moved, rtol=1e-4, atol=1e-5 * float(moved[0].abs().max()))
 

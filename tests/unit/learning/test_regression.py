@@ -127,3 +127,10 @@ def test_a_ridge_below_the_rounding_of_the_sums_is_solved() -> None:
     expected = vectors @ ((vectors.T @ r.targets) / (values.clamp(min=0) + 1e-7)[:, None])
     assert ridge == 1e-7
     assert torch.allclose(x, expected, rtol=1e-3, atol=1e-3 * float(expected.abs().max()))
+
+
+def test_sums_that_are_no_numbers_are_refused() -> None:
+    r = drawn(20, 60, 1.0, 1)
+    r.matrix[3, 3] = math.nan
+    with pytest.raises(torch.linalg.LinAlgError):  # type: ignore[attr-defined]
+        solved(r, None)
