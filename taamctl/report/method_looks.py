@@ -18,7 +18,7 @@ PLACES = (
     *("analytic", "taam", "linear_probe", "joint", "taam_l", "oracle", "finetune"),
     *("ergnn", "ssm", "tpp", "puma", "cat", "delome", "pdgnns"),
     *("ewc", "lwf", "mas", "gem", "twp", "gpf", "taam_no_nsm"),
-    *("taam_one_nsm", "taam_own_heads"),
+    *("taam_one_nsm", "taam_own_heads", "joint_sign", "joint_sage"),
 )
 ALL = len(COLOURS) * len(MARKERS)  # looks that differ in colour or marker
 

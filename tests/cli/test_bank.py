@@ -102,7 +102,8 @@ def test_a_bank_learns_lists_verifies_and_answers(support: ModuleType, shop: Pat
     said, then = answers.err.splitlines()
     assert said == "120 nodes, 0 of them unknown"
     least = min(rows, key=lambda row: float(row["confidence"]))
-    assert then.startswith("next: taamctl predict --bank model --graph autumn.h5 --explain=")
+    asked = "next: taamctl predict --bank model --graph autumn.h5 --unknown off --explain="
+    assert then.startswith(asked)
     why = support.taamctl(shop, *shlex.split(then)[2:])
     assert why.code == 0, why.err
     assert least["node"] in why.out

@@ -174,9 +174,14 @@ def unpack(packed: torch.Tensor, width: int) -> torch.Tensor:
 
 def _mixed(hops: Hops, weights: Mapping[int, float]) -> torch.Tensor:
     """Return the weighted sum of hops, each of length 1, scaled to length 1, [N, F]."""
-    if len(weights) == 1:
-        return _unit(hops[next(iter(weights))])
-    return _unit(torch.stack([w * _unit(hops[j]) for j, w in sorted(weights.items())]).sum(0))
+    (first, weight), *others = sorted(weights.items())
+    total = _unit(hops[first])
+    if not others:
+        return total
+    total *= weight
+    for j, w in others:
+        total += _unit(hops[j]).mul_(w)
+    return total.div_(_length(total))
 
 
 def _unit(x: torch.Tensor) -> torch.Tensor:
