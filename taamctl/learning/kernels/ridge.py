@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from taamctl.core.late_torch import torch
 from taamctl.core.seeding import torch_generator
 from taamctl.learning.kernels.regression import Regression, solved
+from taamctl.models.sweep import Map, workers
 from taamctl.params.train_params import RidgeParams
 
 Hops: TypeAlias = "Mapping[int, torch.Tensor]"
@@ -104,26 +106,32 @@ def collect(hops: Hops, y: torch.Tensor, classes: int, lift: Lift, params: Ridge
     gram = torch.zeros(width, width, dtype=torch.float64)
     cross = torch.zeros(classes, width, dtype=torch.float64)
     rows = max(1, ROWS // len(wanted))
-    for low in range(0, len(y), rows):
-        block = {j: x[low : low + rows] for j, x in hops.items()}
-        phi = torch.cat([lift.profile(block, view) for view in wanted])
-        weighted = phi * weights[low : low + rows].repeat(len(wanted))[:, None]
-        _add_lower(gram, weighted, phi)
-        at = y[low : low + rows].repeat(len(wanted)).cpu()
-        cross.index_add_(0, at, weighted.double().cpu())
+    with workers(y.device) as spread:
+        for low in range(0, len(y), rows):
+            block = {j: x[low : low + rows] for j, x in hops.items()}
+            profile = partial(lift.profile, block)
+            phi = torch.cat(list(spread(profile, wanted)))
+            weighted = phi * weights[low : low + rows].repeat(len(wanted))[:, None]
+            _add_lower(gram, weighted, phi, spread)
+            at = y[low : low + rows].repeat(len(wanted)).cpu()
+            cross.index_add_(0, at, weighted.double().cpu())
     gram = gram.tril() + gram.tril(-1).T
     return Sums(gram / len(wanted), cross.T / len(wanted), len(y))
 
 
-def _add_lower(gram: torch.Tensor, weighted: torch.Tensor, phi: torch.Tensor) -> None:
+def _add_lower(gram: torch.Tensor, weighted: torch.Tensor, phi: torch.Tensor, spread: Map) -> None:
     """Add the lower triangle of weighted^T phi to that of the Gram matrix, of the features that
     occur in these rows. What is above the diagonal is left undefined.
+
+    Args:
+        spread: maps over blocks of columns, each by one thread.
     """
     at = (phi != 0).any(0).nonzero()[:, 0]
     if len(at) < phi.shape[1]:
         weighted, phi = weighted[:, at], phi[:, at]
     at = at.cpu()
-    for low in range(0, len(at), COLUMNS):
+
+    def add(low: int) -> None:
         own = phi[:, low : low + COLUMNS]
         product = (weighted[:, low:].T @ own).cpu()
         if len(at) == len(gram):
@@ -131,6 +139,8 @@ def _add_lower(gram: torch.Tensor, weighted: torch.Tensor, phi: torch.Tensor) ->
         else:
             places = (at[low:, None], at[low : low + COLUMNS])
             gram.index_put_(places, product.double(), accumulate=True)
+
+    list(spread(add, range(0, len(at), COLUMNS)))
 
 
 def solve(sums: Sums, params: RidgeParams, factor: float = 1.0) -> tuple[torch.Tensor, float]:
