@@ -84,7 +84,8 @@ def pin(device: torch.device, threads: int) -> None:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # Else threads add to the gradient of a row that was picked several times as they come, on a CPU
     # too. Where an operation has no such variant, torch warns and goes on.
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # `use_deterministic_algorithms` is the same, and imports a compiler, a second of CPU.
+    torch.set_deterministic_debug_mode("warn")
     # It would also fill new arrays, which only takes time.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 

@@ -57,7 +57,7 @@ def pinned() -> Iterator[None]:
     devices.pin(torch.device("cpu"), TRAIN.threads)
     yield
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(exact)
+    torch.set_deterministic_debug_mode("warn" if exact else "default")
 
 
 def made(name: str) -> Method:
