@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from taamctl.core.late_torch import torch
+from taamctl.core.late_torch import functional, torch
 from taamctl.core.seeding import torch_generator
 from taamctl.learning.kernels.regression import Regression, solved
 from taamctl.models.sweep import Map, workers
@@ -113,10 +113,20 @@ def collect(hops: Hops, y: torch.Tensor, classes: int, lift: Lift, params: Ridge
             phi = torch.cat(list(spread(profile, wanted)))
             weighted = phi * weights[low : low + rows].repeat(len(wanted))[:, None]
             _add_lower(gram, weighted, phi, spread)
-            at = y[low : low + rows].repeat(len(wanted)).cpu()
-            cross.index_add_(0, at, weighted.double().cpu())
+            cross += _per_class(weighted, y[low : low + rows].repeat(len(wanted)), classes)
     gram = gram.tril() + gram.tril(-1).T
     return Sums(gram / len(wanted), cross.T / len(wanted), len(y))
+
+
+def _per_class(rows: torch.Tensor, y: torch.Tensor, classes: int) -> torch.Tensor:
+    """Return the sum of the rows of every class, [C, P] on the CPU: as a product where that is
+    small.
+    """
+    if classes <= COLUMNS:
+        of_class = functional.one_hot(y, classes).to(rows.dtype)
+        return (of_class.T @ rows).double().cpu()
+    sums = torch.zeros(classes, rows.shape[1], dtype=torch.float64)
+    return sums.index_add_(0, y.cpu(), rows.double().cpu())
 
 
 def _add_lower(gram: torch.Tensor, weighted: torch.Tensor, phi: torch.Tensor, spread: Map) -> None:

@@ -155,3 +155,14 @@ def test_a_node_without_features_has_a_zero_profile() -> None:
 def test_hops_must_have_positive_weights() -> None:
     with pytest.raises(TaamctlError, match="hops .* positive weight"):
         replace(PARAMS, hops={0: 0.0})
+
+
+def test_sums_per_class_are_the_same_by_either_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randn(500, 7, generator=generator)
+    y = torch.randint(5, (500,), generator=generator)
+    by_product = ridge._per_class(rows, y, 6)
+    monkeypatch.setattr(ridge, "COLUMNS", 2)
+    assert torch.allclose(by_product, ridge._per_class(rows, y, 6), atol=1e-4)
+    assert by_product.dtype == torch.float64
+    assert not by_product[5].any()
