@@ -207,7 +207,7 @@ def _mixture(a: torch.Tensor, gamma: torch.Tensor) -> torch.Tensor:
     """Return a gamma, [R, F].
 
     As a product of matrices this takes five times as long on a CPU where F is 1,000 or more: so few
-    heads are added up one by one, to the same bits.
+    heads are added up one by one, to the same bits where both fuse a product with its sum.
     """
     if gamma.device.type != "cpu" or gamma.dtype != torch.float32:
         return a @ gamma

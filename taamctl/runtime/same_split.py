@@ -40,7 +40,7 @@ def require(context: Context, job: Job) -> None:
         what = [c for c in changes(context, asked) if _matters(c[0])]
         if what:
             raise TaamctlError(
-                f"{path} was made with {words(what)}: nodes that it was trained on may be among "
+                f"{path} was made with {words(what)}: nodes that were trained on may be among "
                 f"those that {job.stage} asks about",
                 f"make all of it again with: {again}{_sets((n, now) for n, _, now in what)}; or "
                 f"ask of what is there with:{_sets((n, old) for n, old, _ in what)}",
