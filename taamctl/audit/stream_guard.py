@@ -71,7 +71,7 @@ def prepared_of(case: Case) -> Prepared:
     times = "random"
     if case.raw.given.time is not None:
         times = "given"
-    options = StreamOptions(SNAPSHOTS, None, times, 0, 0.2, 0.05, "retrain")
+    options = StreamOptions(SNAPSHOTS, None, times, 0, 0.2, 0.05, "retrain", "shown")
     labels = replay_file.labels_of(case.context, case.raw, case.source.meta.unlabelled_as)
     arrivals = arrivals_of(case.raw, labels, options)
     whole = _whole(case, case.raw, arrivals)

@@ -35,6 +35,7 @@ WORDS = {
     "--held": "SHARE",
     "--unknown": "SHARE",
     "--experts": "retrain|stay",
+    "--old-rows": "shown|now",
     "--decide": "router|expert|soft",
     "--router": "auto|ridge|prototype",
     "--unit": "node|component|graph",

@@ -53,6 +53,13 @@ def command(
         str,
         Option("--experts", help="Models of tasks when more nodes of their classes arrive."),
     ] = "retrain",
+    old_rows: Annotated[
+        str,
+        Option(
+            "--old-rows",
+            help="Old nodes in sums: as they lay when their label was shown, or as they lie now.",
+        ),
+    ] = "shown",
     profile: Profile = None,
     settings: RawSettings,
     as_json: Annotated[
@@ -67,7 +74,7 @@ def command(
     from taamctl.prequential import stream_files
     from taamctl.prequential.stream_options import StreamOptions
 
-    options = StreamOptions(snapshots, span(every), times, draw, held, unknown, experts)
+    options = StreamOptions(snapshots, span(every), times, draw, held, unknown, experts, old_rows)
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
     graph_memory.require_replays(context)
     paths = stream_files.run(context, options)

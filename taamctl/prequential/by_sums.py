@@ -11,18 +11,23 @@ from taamctl.learning.kernels import ridge
 from taamctl.learning.kernels.class_sums import ClassSums, views_of
 from taamctl.learning.kernels.class_sums import Rows as Exact
 from taamctl.params.train_params import RidgeParams
-from taamctl.prequential.follower import News
+from taamctl.prequential.follower import Labelled, News
 from taamctl.prequential.known_graph import Rows
 
 
 class BySums:
     """Ridge regression over all classes seen, solved anew after every snapshot from whole-number
-    sums, so that a node counts the same whenever it comes. Its row is the one that it had when its
-    label was shown; edges that come later change how a node is answered, not what was learned.
+    sums, so that a node counts the same whenever it comes.
+
+    Its row is the one that it had when its label was shown: edges that come later change how a node
+    is answered, not what was learned. Where rows are to be as they lie `now`, those of all shown
+    nodes are exchanged for what they are with these edges. That is exact, as the sums are of whole
+    numbers, and takes the old nodes' features and edges.
     """
 
-    def __init__(self, params: RidgeParams, num_features: int, seed: int) -> None:
+    def __init__(self, params: RidgeParams, num_features: int, seed: int, *, now: bool) -> None:
         self.params = params
+        self._now = now
         self._lift = ridge.Lift.draw(num_features, params, seed)
         self._sums = ClassSums.empty(0, params.profile_width(num_features))
         self._weight = torch.zeros(0, 0)
@@ -33,18 +38,26 @@ class BySums:
         return frozenset(self.params.hops)
 
     def learn(self, news: News) -> None:
-        """Add the fresh nodes, and solve."""
+        """Add the fresh nodes, or begin again with all nodes as they lie now; and solve."""
+        if self._now:
+            self._sums = ClassSums.empty(0, self._sums.cross.shape[1])
+            self._add(news.so_far(), news.seen)
+        else:
+            self._add(news.fresh, news.seen)
+        self._solve()
+
+    def _add(self, known: Labelled, seen: int) -> None:
+        """Add nodes of `seen` classes to the sums."""
         sums = self._sums
-        new = ClassSums.empty(news.seen - len(sums.nodes), sums.cross.shape[1])
+        new = ClassSums.empty(seen - len(sums.nodes), sums.cross.shape[1])
         wider = ClassSums(
             np.concatenate([sums.gram, new.gram]),
             np.concatenate([sums.cross, new.cross]),
             np.concatenate([sums.nodes, new.nodes]),
         )
-        hops = {j: news.fresh.rows.hops[j].double() for j in self.params.hops}
+        hops = {j: known.rows.hops[j].double() for j in self.params.hops}
         none = Exact(hops, np.zeros(0, np.int64))
-        self._sums = wider.swapped(none, Exact(hops, news.fresh.y), self._lift, self.params)
-        self._solve()
+        self._sums = wider.swapped(none, Exact(hops, known.y), self._lift, self.params)
 
     def _solve(self) -> None:
         views = len(views_of(self.params))

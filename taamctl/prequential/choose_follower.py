@@ -28,6 +28,7 @@ class Recipe:
         method: its name. params: its section, or None.
         router, temperature: of the regression that chooses a task, where the method needs one.
         hop: k of H = S^k X. retrain: whether models of tasks are learned again.
+        now: whether the rows in sums are exchanged when edges come.
         device: `cpu` or `cuda`.
     """
 
@@ -38,6 +39,7 @@ class Recipe:
     temperature: float
     hop: int
     retrain: bool
+    now: bool
     seed: int
     device: str
 
@@ -60,16 +62,16 @@ class _Stream:
 
     def sums(self) -> Follower:
         """Return a closed form: of exact sums, whatever its `rank` keeps elsewhere."""
-        params = self.recipe.params
-        assert isinstance(params, RidgeParams)
-        return BySums(params, self.num_features, self.recipe.seed)
+        recipe = self.recipe
+        assert isinstance(recipe.params, RidgeParams)
+        return BySums(recipe.params, self.num_features, recipe.seed, now=recipe.now)
 
     def experts(self) -> Follower:
         """Return models of tasks behind a router."""
         recipe = self.recipe
         tasks = self.arrivals.tasks().values()
         make = self.maker([(task.low, task.high) for task in tasks])
-        router = BySums(recipe.router, self.num_features, recipe.seed)
+        router = BySums(recipe.router, self.num_features, recipe.seed, now=recipe.now)
         return ByExperts(make, router, recipe.temperature, recipe.hop, retrain=recipe.retrain)
 
     def one_net(self) -> Follower:
@@ -98,6 +100,12 @@ def can_follow(method: str) -> bool:
 def has_experts(method: str) -> bool:
     """Tell whether a method has a model per task."""
     return WAYS.get(method_class(method).facts.family) is _Stream.experts
+
+
+def has_sums(method: str) -> bool:
+    """Tell whether a method decides by sums, alone or before the models of tasks."""
+    way = WAYS.get(method_class(method).facts.family)
+    return way in (_Stream.sums, _Stream.experts)
 
 
 def require(method: str) -> None:

@@ -24,7 +24,7 @@ from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
 from taamctl.params.train_params import TrainParams
 from taamctl.prequential.arrivals import Arrivals, arrivals_of
-from taamctl.prequential.choose_follower import Recipe, follower, has_experts
+from taamctl.prequential.choose_follower import Recipe, follower, has_experts, has_sums
 from taamctl.prequential.known_graph import WholeGraph
 from taamctl.prequential.stream_options import StreamOptions
 from taamctl.prequential.time_replay import Answers, Kept, Replay
@@ -115,7 +115,7 @@ def whole_graph(context: Context, raw: NodeGraph, meta: Meta, arrivals: Arrivals
     return WholeGraph(edges, normalise(raw.features, sizes))
 
 
-def recipe_of(context: Context, method: str, seed: int, experts: str) -> Recipe:
+def recipe_of(context: Context, options: StreamOptions, method: str, seed: int) -> Recipe:
     """Return what decides a method in a replay."""
     params = context.params
     bank = params.section(BankParams)
@@ -127,7 +127,8 @@ def recipe_of(context: Context, method: str, seed: int, experts: str) -> Recipe:
         bank.router,
         bank.temperature,
         params.section(PrecomputeParams).hops,
-        experts == "retrain" and has_experts(method),
+        options.experts == "retrain" and has_experts(method),
+        options.old_rows == "now" and has_sums(method),
         seed,
         devices.kind(train.device),
     )
@@ -163,20 +164,21 @@ def answered(
     until: int | None = None,
 ) -> tuple[Answers, int]:
     """Return what a method says in a replay, and how many snapshots were kept."""
-    recipe = recipe_of(context, method, seed, prepared.options.experts)
+    recipe = recipe_of(context, prepared.options, method, seed)
     model = follower(recipe, prepared.arrivals, prepared.graph.features.shape[1])
     return prepared.replay(context).run(model, kept, progress, until)
 
 
 def job_of(context: Context, prepared: Prepared, which: Which) -> Job:
     """Return what a replay makes."""
-    recipe = recipe_of(context, which.method, which.seed, prepared.options.experts)
+    recipe = recipe_of(context, prepared.options, which.method, which.seed)
     split = context.params.section(SplitParams)
     precompute = context.params.section(PrecomputeParams)
-    asked = vars(prepared.options)  # of experts the recipe says what there is to say
+    asked = vars(prepared.options)
+    in_recipe = ("experts", "old_rows")  # it says of them what there is to say
     params = {
         "graph": prepared.sha256,
-        "stream": {name: value for name, value in asked.items() if name != "experts"},
+        "stream": {name: value for name, value in asked.items() if name not in in_recipe},
         "recipe": canonical(recipe),
         "precompute": canonical(precompute),
         "split": {"symmetrize": split.symmetrize, "unlabelled": split.unlabelled},

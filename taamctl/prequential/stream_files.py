@@ -28,6 +28,10 @@ EXPERTS = {
     "retrain": "models of tasks are learned again when nodes of their classes arrive",
     "stay": "models of tasks stay as they were first learned",
 }
+OLD_ROWS = {
+    "shown": "sums hold every node as it lay in the graph when its label was shown",
+    "now": "sums hold every node as it lies now: old rows are exchanged when edges come",
+}
 COLUMNS = (
     *("method", "seed", "snapshot", "nodes", "known_nodes", "accuracy", "accuracy_micro"),
     *("false_alarms", "unknown_nodes", "unknown_found", "held_nodes", "held_accuracy"),
@@ -45,7 +49,7 @@ def run(context: Context, options: StreamOptions) -> list[Path]:
     ready = [replay_file.prepare(context, name, options) for name in wanted.datasets]
     for prepared in ready:
         for method in wanted.methods:
-            recipe = replay_file.recipe_of(context, method, wanted.seeds[0], options.experts)
+            recipe = replay_file.recipe_of(context, options, method, wanted.seeds[0])
             width = prepared.graph.features.shape[1]
             choose_follower.follower(recipe, prepared.arrivals, width)
     for prepared in ready:
@@ -170,6 +174,8 @@ def conditions(prepared: Prepared, methods: Sequence[str]) -> list[str]:
     ]
     if any(choose_follower.has_experts(method) for method in methods):
         found.append(EXPERTS[options.experts])
+    if any(choose_follower.has_sums(method) for method in methods):
+        found.append(OLD_ROWS[options.old_rows])
     return found
 
 

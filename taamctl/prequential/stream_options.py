@@ -8,6 +8,7 @@ from taamctl.core.errors import TaamctlError
 
 TIMES = ("given", "random")
 EXPERTS = ("retrain", "stay")
+OLD_ROWS = ("shown", "now")
 SNAPSHOTS = 10  # unless a call says otherwise
 MOST = 1000  # snapshots of one replay
 
@@ -24,6 +25,8 @@ class StreamOptions:
         held: share of a snapshot's nodes of a class whose labels are never shown.
         unknown: share of nodes of known classes that may be called unknown.
         experts: `retrain` a task's own model when nodes of its classes arrive, or let it `stay`.
+        old_rows: in sums a node counts as it lay when its label was `shown`, or as it lies `now`,
+            after every snapshot.
     """
 
     snapshots: int | None
@@ -33,6 +36,7 @@ class StreamOptions:
     held: float
     unknown: float
     experts: str
+    old_rows: str
 
     def __post_init__(self) -> None:
         if self.snapshots is not None and self.every is not None:
@@ -43,6 +47,7 @@ class StreamOptions:
         for option, value, choices in (
             ("times", self.times, TIMES),
             ("experts", self.experts, EXPERTS),
+            ("old-rows", self.old_rows, OLD_ROWS),
         ):
             if value not in choices:
                 raise TaamctlError(

@@ -19,7 +19,7 @@ from taamctl.prequential.stream_options import StreamOptions
 
 FAST = ("train.epochs=2", "train.threads=1", "train.device=cpu", "split.symmetrize=always")
 FAST += ("bank.router.width=16", "methods.analytic.width=16")
-OPTIONS = StreamOptions(4, None, "given", 0, 0.2, 0.1, "retrain")
+OPTIONS = StreamOptions(4, None, "given", 0, 0.2, 0.1, "retrain", "shown")
 
 
 @pytest.fixture

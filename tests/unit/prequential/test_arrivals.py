@@ -170,6 +170,7 @@ def test_too_few_labels_are_refused(
         ({"snapshots": None, "every": float("nan")}, "--every nan: no span"),
         ({"times": "later"}, "--times later: no such choice"),
         ({"experts": "go"}, "--experts go: no such choice"),
+        ({"old_rows": "then"}, "--old-rows then: no such choice"),
         ({"held": 1.0}, "--held 1: a share"),
         ({"held": float("nan")}, "--held nan: a share"),
         ({"unknown": -0.1}, "--unknown -0.1: a share"),

@@ -52,6 +52,7 @@ def test_an_odd_graph_is_lived_through(
         held=float(rng.choice([0, 0.2, 0.9])),
         unknown=float(rng.choice([0, 0.5])),
         experts=str(rng.choice(["stay", "retrain"])),
+        old_rows=str(rng.choice(["shown", "now"])),
     )
     ready = prepared(graph, asked)
     for method in ("analytic", "linear_probe", "taam", "joint", "finetune"):

@@ -15,8 +15,9 @@ from taamctl.learning.kernels.class_sums import Rows as Exact
 from taamctl.learning.kernels.class_sums import collect
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.prequential import choose_follower, replay_file
+from taamctl.prequential.by_experts import ByExperts
 from taamctl.prequential.by_sums import BySums
-from taamctl.prequential.follower import Labelled, News
+from taamctl.prequential.follower import Follower, Labelled, News
 from taamctl.prequential.replay_file import Prepared
 from taamctl.prequential.time_replay import Answers, Replay
 
@@ -42,9 +43,13 @@ class Kept:
             raise KeyboardInterrupt
 
 
+def followed(context: SimpleNamespace, prepared: Prepared, method: str) -> Follower:
+    recipe = replay_file.recipe_of(context, prepared.options, method, 1)
+    return choose_follower.follower(recipe, prepared.arrivals, prepared.graph.features.shape[1])
+
+
 def answers(context: SimpleNamespace, prepared: Prepared, method: str, kept: Kept) -> Answers:
-    recipe = replay_file.recipe_of(context, method, 1, prepared.options.experts)
-    model = choose_follower.follower(recipe, prepared.arrivals, prepared.graph.features.shape[1])
+    model = followed(context, prepared, method)
     return prepared.replay(context).run(model, kept)[0]
 
 
@@ -167,8 +172,7 @@ def test_sums_are_those_of_all_shown_nodes_as_they_were_shown(
     timed: Callable[..., NodeGraph], prepared: Callable[..., Prepared], context: SimpleNamespace
 ) -> None:
     ready = prepared(timed(5))
-    recipe = replay_file.recipe_of(context, "analytic", 1, "stay")
-    model = choose_follower.follower(recipe, ready.arrivals, 6)
+    model = followed(context, ready, "analytic")
     assert isinstance(model, BySums)
     ready.replay(context).run(model, Kept())
     arrivals, params = ready.arrivals, context.params.section(PrecomputeParams)
@@ -185,6 +189,34 @@ def test_sums_are_those_of_all_shown_nodes_as_they_were_shown(
     wanted = collect(Exact(hops, np.concatenate(y)[order]), 4, model._lift, model.params)
     assert np.array_equal(wanted.gram, model.state()["gram"])
     assert np.array_equal(wanted.cross, model.state()["cross"])
+
+
+@pytest.mark.parametrize("method", ["analytic", "linear_probe"])
+def test_exchanged_rows_are_those_of_the_graph_as_it_is(
+    method: str,
+    timed: Callable[..., NodeGraph],
+    prepared: Callable[..., Prepared],
+    context: SimpleNamespace,
+) -> None:
+    ready = prepared(timed(5))
+    ready = replace(ready, options=replace(ready.options, old_rows="now"))
+    kept = Kept()
+    answers(context, ready, method, kept)
+    arrivals, params = ready.arrivals, context.params.section(PrecomputeParams)
+    model = followed(context, ready, method)
+    sums, before = model, ""
+    if isinstance(model, ByExperts):
+        sums, before = model._router, "router/"
+    assert isinstance(sums, BySums)
+    for t in range(arrivals.count):
+        known = ready.graph.known(np.flatnonzero(arrivals.snapshot <= t), sums.hops, params)
+        shown = np.flatnonzero(arrivals.shown & (arrivals.snapshot <= t))
+        hops = {j: x.double() for j, x in known.of(shown).hops.items()}
+        seen = arrivals.seen(t)
+        wanted = collect(Exact(hops, arrivals.y[shown]), seen, sums._lift, sums.params)
+        found = kept.saved[t][1]
+        assert np.array_equal(wanted.gram, found[f"{before}gram"])
+        assert np.array_equal(wanted.cross, found[f"{before}cross"])
 
 
 @pytest.mark.parametrize("experts", ["stay", "retrain"])
@@ -246,7 +278,8 @@ def test_settings_that_cannot_be_followed_are_refused(
     prepared: Callable[..., Prepared],
     context: SimpleNamespace,
 ) -> None:
-    recipe = replay_file.recipe_of(context, method, 1, "stay")
+    ready = prepared(timed())
+    recipe = replay_file.recipe_of(context, ready.options, method, 1)
     changed = replace(recipe, params=replace(recipe.params, **changes))
     with pytest.raises(TaamctlError, match=message):
-        choose_follower.follower(changed, prepared(timed()).arrivals, 6)
+        choose_follower.follower(changed, ready.arrivals, 6)
