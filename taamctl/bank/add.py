@@ -32,6 +32,7 @@ from taamctl.bank.graph_change import Place, first_state
 from taamctl.bank.graph_source import Source
 from taamctl.bank.known_nodes import require_unknown
 from taamctl.bank.manifest import Entry, Manifest
+from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.task_file import Shared, TaskState, with_state
 from taamctl.bank.task_groups import Group, new_groups
 from taamctl.core import subnormals
@@ -80,6 +81,7 @@ def add(
     wait: bool = True,
     progress: Progress = SILENT,
     tell: Tell = lambda line: None,
+    room: Room = UNLIMITED,
 ) -> list[Entry]:
     """Learn the classes of a graph that the bank does not know; return the new tasks.
 
@@ -92,6 +94,7 @@ def add(
             states any, else one task.
         context: the graph that the other was imported with: its nodes are neighbours of every part,
             and nothing is learned of them. None: edges to it are not used.
+        room: how much memory there is; no byte depends on it.
 
     Raises:
         TaamctlError: a class is known or missing, the features have another width, or nothing is
@@ -117,7 +120,7 @@ def add(
         adjacency = message_edges(source.graph.adjacency, config.split.symmetrize, source.directed)
         progress.start("learn", config.train.epochs * len(groups))
         for group in groups:
-            now = _add_one(folder, now, config, source, adjacency, group, device, progress)
+            now = _add_one(folder, now, config, source, adjacency, group, device, progress, room)
             task = now.tasks[-1]
             progress.line(f"task {task.number}: {', '.join(task.classes)} ({task.train:,} nodes)")
         progress.finish()
@@ -166,6 +169,7 @@ def _add_one(
     group: Group,
     device: torch.device,
     progress: Progress,
+    room: Room,
 ) -> Manifest:
     """Learn one task, write its files and commit the next generation."""
     norm = before.feature_norm or config.precompute.resolved_norm(source.feature_norm)
@@ -173,18 +177,21 @@ def _add_one(
     params = config.bank.router
     known = [task_file.read_task(folder / t.file, params) for t in now.tasks]
     scaled = shared.norm(norm)
-    train = propagated(source, adjacency, group.train, group.y_train, config, scaled)
-    profiled = range(max(config.infer.hops) + 1)
-    val = propagated(source, adjacency, group.val, group.y_val, config, scaled, profiled)
+
+    def train() -> Part:
+        return propagated(source, adjacency, group.train, group.y_train, config, scaled)
+
     task = learn(config, shared, now.bounds, group, train, device, progress)
     if shared.salt is not None:
         names = node_record.names_of(source.graph)
         keys = node_record.keys_of(names, shared.salt)
-        place = Place(source, adjacency, config, shared, scaled, shared.salt, keys)
+        place = Place(source, adjacency, config, shared, scaled, shared.salt, keys, room)
         task = with_state(task, _first_state(folder, place, group, now), config)
     tasks = [*known, task]
     solved = router.solve([t.sums for t in tasks], [t.classes for t in tasks], params)
-    task = replace(task, nodes=(len(train.y), len(val.y)))
+    task = replace(task, nodes=(len(group.train), len(group.val)))
+    profiled = range(max(config.infer.hops) + 1)
+    val = propagated(source, adjacency, group.val, group.y_val, config, scaled, profiled)
     task = with_validation(task, solved, shared, val, config)
     solved = replace(solved, honest=honest_fit.fitted([*known, task], solved, shared, config))
     return _committed(folder, before, now, task, solved, source.graph.name)
@@ -289,39 +296,55 @@ def learn(
     shared: Shared,
     bounds: tuple[tuple[int, int], ...],
     group: Group,
-    train: Part,
+    train: Callable[[], Part],
     device: torch.device,
     progress: Progress,
 ) -> TaskState:
     """Train the method on one task, and collect what the router needs of it; nothing is calibrated
-    yet.
+    yet, and what follows from exact sums is left out where the bank keeps these.
 
     Args:
         bounds: class ids of the bank's tasks; the new one's follow them.
+        train: what returns the task's training nodes.
     """
-    model = fitted(config, shared, bounds, group, train, device, progress)
-    own_hops = train.own()
+    if config.bank.sums == "class":
+        model = fitted(config, shared, bounds, group, train, device, progress)
+        return _new_task(group, model)
+    part = train()
+    model = fitted(config, shared, bounds, group, lambda: part, device, progress)
+    own_hops = part.own()
     hops = {j: own_hops[j] for j in config.bank.router.hops}
 
     def sums() -> ridge.Sums:
         params = config.bank.router
-        made = ridge.collect(hops, train.y, len(group.names), shared.lift, params)
+        made = ridge.collect(hops, part.y, len(group.names), shared.lift, params)
         return squeezed.stored(made, len(class_sums.views_of(params)))
 
     means = profiles.hop_means(
-        train.operator, train.x, np.array([0, len(train.y)]), config.precompute.max_hop
+        part.operator, part.x, np.array([0, len(part.y)]), config.precompute.max_hop
     )[0].astype(np.float32)
+    return replace(_new_task(group, model), hop_mean=means, sums=cache(sums))
+
+
+def _new_task(group: Group, model: Fitted) -> TaskState:
+    """Return a task of which nothing is known but its own model."""
+    none = np.zeros(0)
+    none_yet = np.zeros((0, 0), np.float32)
     return TaskState(
         group.names,
         model.bounds,
         (0, 0),
         model.losses,
         model.state,
-        means,
-        cache(sums),
-        np.zeros(0),
+        none_yet,
+        _no_sums,
+        none,
         model.reference,
     )
+
+
+def _no_sums() -> ridge.Sums:
+    raise AssertionError("asked for the sums of a task before they were collected")
 
 
 @dataclass(frozen=True)
@@ -341,7 +364,7 @@ def fitted(
     shared: Shared,
     bounds: tuple[tuple[int, int], ...],
     group: Group,
-    train: Part,
+    train: Callable[[], Part],
     device: torch.device,
     progress: Progress,
 ) -> Fitted:
@@ -349,6 +372,7 @@ def fitted(
 
     Args:
         bounds: class ids of the tasks before; the new one's follow them.
+        train: what returns the task's training nodes; not asked where a bank has no models.
 
     Raises:
         TaamctlError: training diverged.
@@ -358,10 +382,11 @@ def fitted(
     if not config.has_experts:
         return Fitted(own, np.zeros(0, np.float32), {}, task_file.no_reference(len(group.names)))
     method = config.make(features, (*bounds, own), device)
-    h = train.own()[config.precompute.hops]
-    deg = torch.from_numpy(train.operator.degree[: len(train.y)].astype(np.float32))
+    part = train()
+    h = part.own()[config.precompute.hops]
+    deg = torch.from_numpy(part.operator.degree[: len(part.y)].astype(np.float32))
     losses = np.asarray(
-        method.learn((TaskData(Task(len(bounds), *own), h, train.y + low, deg),), progress)
+        method.learn((TaskData(Task(len(bounds), *own), h, part.y + low, deg),), progress)
     )
     if not np.isfinite(losses).all():
         raise TaamctlError(
@@ -393,6 +418,10 @@ def calibrated(solved: router.Router, shared: Shared, val: Part, config: Config)
     if not len(val.y):
         return router.quantiles(np.zeros(0))
     hops = config.bank.router.hops
-    scores = solved.scores(shared.lift.profile({j: val.hops[j] for j in hops}, hops))
-    novelty = router.around(solved.novelty(scores), val.operator)
+    rows = range(0, len(val.operator.degree), ridge.ROWS)
+    found = []
+    for low in rows:
+        block = {j: val.hops[j][low : low + ridge.ROWS] for j in hops}
+        found.append(solved.novelty(solved.scores(shared.lift.profile(block, hops))))
+    novelty = router.around(np.concatenate(found), val.operator)
     return router.quantiles(novelty[: len(val.y)])

@@ -29,6 +29,7 @@ from taamctl.bank.grown import (
 from taamctl.bank.known_nodes import SHOWN
 from taamctl.bank.manifest import Manifest
 from taamctl.bank.node_record import TRAIN
+from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.task_file import TaskState, with_state
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
@@ -101,6 +102,7 @@ def forget(
     wait: bool = True,
     progress: Progress = SILENT,
     tell: Tell = lambda line: None,
+    room: Room = UNLIMITED,
 ) -> Forgot:
     """Forget nodes, all or none.
 
@@ -111,6 +113,7 @@ def forget(
         context: the graph that the other was imported with: its nodes are looked up too.
         purge: take away what cannot be learned again because the graph lacks nodes for it: models,
             prototypes and thresholds. False: refuse.
+        room: how much memory there is; no byte depends on it.
 
     Raises:
         TaamctlError: a node is not known or not in the graph, a class would have none left, a row
@@ -120,7 +123,7 @@ def forget(
     with store.changing(folder, wait=wait, tell=tell) as now:
         if context is not None:
             source = joined(source, context)
-        grown = beside(folder, now, source, tell)
+        grown = beside(folder, now, source, tell, room)
         keys = node_record.keys_of(sorted(set(names)), grown.place.salt)
         touched = touched_files(folder, keys)
         _require_known(grown, touched, sorted(set(names)))

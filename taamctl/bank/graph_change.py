@@ -4,24 +4,27 @@ against the record, and rows as they are now are added.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
-import torch
 
 from taamctl.bank import node_record
 from taamctl.bank.class_state import ClassState
 from taamctl.bank.config import Config
 from taamctl.bank.graph_source import Source
-from taamctl.bank.node_record import NodeRecord
+from taamctl.bank.node_record import KeyIndex, NodeRecord
 from taamctl.bank.part_rows import PartRows
+from taamctl.bank.room import Room, StoredRows
 from taamctl.bank.task_file import Shared
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
 from taamctl.features.raw_features import Norm
 from taamctl.learning.kernels import class_sums
 
-Hops = dict[int, torch.Tensor]
+Hops = dict[int, StoredRows]
+CHECKED = 8192  # rows whose checks are computed at once
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Place:
 
     Attributes:
         adjacency: its edges as the bank uses them. salt: the bank's. keys: [N, 16] of its nodes.
+        room: how much memory there is.
     """
 
     source: Source
@@ -39,6 +43,12 @@ class Place:
     norm: Norm
     salt: Array
     keys: Array
+    room: Room = field(default_factory=Room)
+
+    @cached_property
+    def index(self) -> KeyIndex:
+        """Return what its nodes are looked up by."""
+        return KeyIndex(self.keys)
 
     @property
     def hops(self) -> tuple[int, ...]:
@@ -55,7 +65,7 @@ class Place:
     def part(self, ids: Array) -> PartRows:
         """Return the subgraph that some nodes induce."""
         loops = self.config.precompute.self_loops
-        return PartRows(self.source, self.adjacency, ids, loops, self.norm)
+        return PartRows(self.source, self.adjacency, ids, loops, self.norm, self.room)
 
     def fresh(self, ids: Array, y: Array, part: int) -> NodeRecord:
         """Return a record of nodes without rows."""
@@ -109,13 +119,14 @@ def first_state(place: Place, ids: Array, y: Array, classes: int) -> ClassState:
     Args:
         ids: [n] nodes, ascending. y: [n] their classes.
     """
-    part = place.part(ids)
-    every = np.ones(len(ids), bool)
-    hops = part.rows(every, place.hops)
-    record = _seen(place, place.fresh(ids, y, node_record.TRAIN), part, every, hops)
-    hop_sum = part.hop_sum(place.config.precompute.max_hop)
+    part, by_class = place.part(ids), np.argsort(y, kind="stable")
+    record = place.fresh(ids, y, node_record.TRAIN)
     params = place.config.bank.router
-    sums = class_sums.collect(class_sums.Rows(hops, y), classes, place.shared.lift, params)
+    with part.rows(by_class, place.hops) as hops:
+        record = _seen(place, record, part, by_class, hops)
+        rows = class_sums.Rows(hops, y[by_class])
+        sums = class_sums.collect(rows, classes, place.shared.lift, params)
+    hop_sum = part.hop_sum(place.config.precompute.max_hop)
     return ClassState(sums, record, hop_sum, len(ids))
 
 
@@ -154,20 +165,49 @@ def applied(
         swap = _near(place, state.record, change, after, name)
     else:
         swap = _edited(place, earlier, state.record, after, name)
-    keys = swap.there.keys[swap.before.ids[swap.taken]]
-    taken = class_sums.Rows(
-        swap.before.rows(swap.taken, place.hops),
-        state.record.label[_places(state.record, keys)],
-    )
-    now = after.rows(swap.put, place.hops)
-    put = class_sums.Rows(now, change.y[after.ids[swap.put]])
-    sums = state.sums.swapped(taken, put, place.shared.lift, place.config.bank.router)
     record = without(state.record, place.keys[change.known[change.gone]])
     record = record.joined(place.fresh(change.new, change.y[change.new], node_record.TRAIN))
-    record = _seen(place, record, after, swap.put, now)
-    made = replace(state, sums=sums, record=record)
+    made = _swapped(place, replace(state, record=record), state.record, swap, change.y)
     made, exact = _with_hop_sum(place, made, change, after, newcomers)
-    return Changed(made, len(keys) - int(change.gone.sum()), exact)
+    return Changed(made, int(swap.taken.sum() - change.gone.sum()), exact)
+
+
+def _swapped(
+    place: Place, state: ClassState, learned: NodeRecord, swap: Swap, y: Array
+) -> ClassState:
+    """Return a task's exact part with its rows swapped, and its record of those that are put.
+
+    Args:
+        state: with the record of the nodes that it knows then. learned: the record before.
+        y: [N] class in the task of the graph's nodes.
+    """
+    keys = swap.there.keys[swap.before.ids]
+    taken, y_taken = _by_class(swap.taken, lambda at: learned.label[learned.places(keys[at])])
+    put, y_put = _by_class(swap.put, lambda at: y[swap.after.ids[at]])
+    with (
+        swap.before.rows(taken, place.hops) as old,
+        swap.after.rows(put, place.hops) as new,
+    ):
+        record = _seen(place, state.record, swap.after, put, new)
+        sums = state.sums.swapped(
+            class_sums.Rows(old, y_taken),
+            class_sums.Rows(new, y_put),
+            place.shared.lift,
+            place.config.bank.router,
+        )
+    return replace(state, sums=sums, record=record)
+
+
+def _by_class(wanted: Array, classes_of: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """Return the places of the wanted nodes, class after class, and their classes.
+
+    Args:
+        wanted: [n] bool. classes_of: what returns the classes of some places.
+    """
+    at = np.flatnonzero(wanted)
+    y = classes_of(at)
+    order = np.argsort(y, kind="stable")
+    return at[order], y[order]
 
 
 def _near(place: Place, record: NodeRecord, change: Change, after: PartRows, name: str) -> Swap:
@@ -206,7 +246,7 @@ def _edited(place: Place, earlier: Place, record: NodeRecord, after: PartRows, n
 def without(record: NodeRecord, keys: Array) -> NodeRecord:
     """Return a record without the nodes of some keys, [K, 16]."""
     kept = np.ones(len(record.key), bool)
-    kept[_places(record, keys)] = False
+    kept[record.places(keys)] = False
     return record.take(kept)
 
 
@@ -214,11 +254,11 @@ def _seen(place: Place, record: NodeRecord, part: PartRows, put: Array, hops: Ho
     """Return the record with the checks and links of some nodes as a part has them.
 
     Args:
-        put: [n] bool, which nodes of the part. hops: their rows.
+        put: [K] places of these nodes in the part. hops: their rows.
     """
-    at = _places(record, place.keys[part.ids[put]])
+    at = record.places(place.keys[part.ids[put]])
     check, links = record.check.copy(), record.links.copy()
-    check[at] = node_record.checks_of(hops, place.salt)
+    check[at] = _checks(place, hops, len(put))
     links[at] = part.links[put]
     return replace(record, check=check, links=links)
 
@@ -244,16 +284,20 @@ def require_same(
 
 def _others(place: Place, record: NodeRecord, part: PartRows, wanted: Array) -> Array:
     """Return which of the wanted nodes have another row than the one that was learned, [K] bool."""
-    at = _places(record, place.keys[part.ids[wanted]])
-    found = node_record.checks_of(part.rows(wanted, place.hops), place.salt)
+    at = record.places(place.keys[part.ids[wanted]])
+    with part.rows(np.flatnonzero(wanted), place.hops) as hops:
+        found = _checks(place, hops, len(at))
     apart = np.abs(found - record.check[at]).max(1, initial=0.0)
     return np.asarray((apart > node_record.SAME) | (part.links[wanted] != record.links[at]))
 
 
-def _places(record: NodeRecord, keys: Array) -> Array:
-    """Return the rows of keys in a record, [K] int64."""
-    places = record.places()
-    return np.array([places[key.tobytes()] for key in keys], np.int64)
+def _checks(place: Place, hops: Hops, count: int) -> Array:
+    """Return the numbers that tell some rows, [K, 5] float64."""
+    found = np.zeros((count, node_record.CHECKS))
+    for low in range(0, count, CHECKED):
+        block = {j: x[low : low + CHECKED] for j, x in hops.items()}
+        found[low : low + CHECKED] = node_record.checks_of(block, place.salt)
+    return found
 
 
 def _with_hop_sum(

@@ -21,6 +21,7 @@ from taamctl.bank.graph_source import Source
 from taamctl.bank.known_nodes import SHOWN, KnownNodes, known_nodes, require_names
 from taamctl.bank.manifest import Entry, Manifest
 from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
+from taamctl.bank.room import Room
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.bank.task_groups import Group, labels_of
 from taamctl.core.errors import TaamctlError
@@ -87,11 +88,12 @@ def require_exact(folder: Path, now: Manifest, config: Config) -> None:
         )
 
 
-def beside(folder: Path, now: Manifest, source: Source, tell: Tell) -> Grown:
+def beside(folder: Path, now: Manifest, source: Source, tell: Tell, room: Room) -> Grown:
     """Look at a graph with the eyes of a bank; hold the bank's lock.
 
     Args:
         source: the graph; the last `source.context` nodes have no label.
+        room: how much memory there is.
 
     Raises:
         TaamctlError: the bank cannot be grown, a file of it is not as it was listed, other
@@ -113,9 +115,9 @@ def beside(folder: Path, now: Manifest, source: Source, tell: Tell) -> Grown:
     records = [task_file.read_known(folder / task.file) for task in now.tasks]
     edges = message_edges(source.graph.adjacency, config.split.symmetrize, source.directed)
     norm = shared.norm(now.feature_norm)
-    place = Place(source, edges, config, shared, norm, shared.salt, keys)
+    place = Place(source, edges, config, shared, norm, shared.salt, keys, room)
     task_of, class_of, strangers = _labels(source, config, now)
-    known = known_nodes(keys, records)
+    known = known_nodes(place.index, len(keys), records)
     _require_same_labels(known, task_of, class_of, names)
     return Grown(
         *(folder, now, config, shared, records, place, known),
@@ -162,8 +164,7 @@ def group_of(grown: Grown, position: int, record: NodeRecord) -> tuple[Group, bo
     Args:
         record: of the task as it is to be.
     """
-    row_of = {key.tobytes(): row for row, key in enumerate(grown.place.keys)}
-    rows = np.array([row_of.get(key.tobytes(), -1) for key in record.key], np.int64)
+    rows = grown.place.index.rows(record.key)
     parts = []
     for part in (TRAIN, VAL):
         mine = record.part == part
@@ -180,9 +181,12 @@ def refitted(
 ) -> TaskState:
     """Return a task with its own model learned again, from all its training nodes."""
     place, config = grown.place, grown.config
-    train = add.propagated(
-        place.source, place.adjacency, group.train, group.y_train, config, place.norm
-    )
+
+    def train() -> add.Part:
+        return add.propagated(
+            place.source, place.adjacency, group.train, group.y_train, config, place.norm
+        )
+
     bounds = grown.now.bounds[:position]
     model = add.fitted(config, grown.shared, bounds, group, train, grown.device, progress)
     return replace(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taamctl.bank import node_record
-from taamctl.bank.node_record import NodeRecord
+from taamctl.bank.node_record import KeyIndex, NodeRecord
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 
@@ -39,24 +39,19 @@ class KnownNodes:
         return np.flatnonzero((self.task == position) & (self.part == part))
 
 
-def known_nodes(keys: Array, records: Sequence[NodeRecord]) -> KnownNodes:
+def known_nodes(index: KeyIndex, nodes: int, records: Sequence[NodeRecord]) -> KnownNodes:
     """Look the nodes of a graph up in the records of all tasks.
 
     Args:
-        keys: [N, 16] uint8.
+        index: of the graph's nodes. nodes: how many there are.
     """
-    n = len(keys)
-    task, label, part = (np.full(n, -1, np.int64) for _ in range(3))
-    row_of = {key.tobytes(): row for row, key in enumerate(keys)}
+    task, label, part = (np.full(nodes, -1, np.int64) for _ in range(3))
     for position, record in enumerate(records):
-        pairs = [
-            (row_of[key.tobytes()], at)
-            for at, key in enumerate(record.key)
-            if key.tobytes() in row_of
-        ]
-        rows, places = np.array(pairs, np.int64).reshape(-1, 2).T
+        found = index.rows(record.key)
+        there = found >= 0
+        rows = found[there]
         task[rows] = position
-        label[rows], part[rows] = record.label[places], record.part[places]
+        label[rows], part[rows] = record.label[there], record.part[there]
     return KnownNodes(task, label, part)
 
 
@@ -78,7 +73,7 @@ def require_unknown(place: Place, ids: Array, records: Sequence[NodeRecord], now
     """
     names = node_record.names_of(place.source.graph)
     require_names(names, place.source.graph.name)
-    known = known_nodes(place.keys, records)
+    known = known_nodes(place.index, len(place.keys), records)
     taken = ids[known.task[ids] >= 0]
     if len(taken):
         raise TaamctlError(

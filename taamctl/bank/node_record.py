@@ -39,9 +39,9 @@ class NodeRecord:
     check: Array
     links: Array
 
-    def places(self) -> dict[bytes, int]:
-        """Return key -> row."""
-        return {key.tobytes(): row for row, key in enumerate(self.key)}
+    def places(self, keys: Array) -> Array:
+        """Return the rows of some of its keys, [K] int64."""
+        return np.searchsorted(_flat(self.key), _flat(keys))
 
     def take(self, rows: Array) -> NodeRecord:
         """Return some rows, [K] int64 or [V] bool, in the order of their keys."""
@@ -58,6 +58,25 @@ class NodeRecord:
             (self.links, other.links),
         )
         return ordered(*(np.concatenate(pair) for pair in pairs))
+
+
+class KeyIndex:
+    """The keys of a graph's nodes, [N, 16] uint8, to look nodes up by."""
+
+    def __init__(self, keys: Array) -> None:
+        self._order = np.argsort(_flat(keys))
+        self._sorted = _flat(keys)[self._order]
+
+    def rows(self, keys: Array) -> Array:
+        """Return the node of every key, [K] int64; -1 where the graph has none."""
+        wanted = _flat(keys)
+        at = np.minimum(np.searchsorted(self._sorted, wanted), max(len(self._sorted) - 1, 0))
+        return np.where(self._sorted[at] == wanted, self._order[at], -1)
+
+
+def _flat(keys: Array) -> Array:
+    """Return every key as one text of bytes, [N], in the order of their bytes."""
+    return np.ascontiguousarray(keys, np.uint8).reshape(-1, KEY).view(f"S{KEY}")[:, 0]
 
 
 def ordered(key: Array, label: Array, part: Array, check: Array, links: Array) -> NodeRecord:

@@ -4,18 +4,24 @@ depend on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
-import torch
 
 from taamctl.bank.graph_source import Source
+from taamctl.bank.room import Room, StoredRows, raw_rows
 from taamctl.core.types import CSR, Array
-from taamctl.features.raw_features import Norm, in_memory
-from taamctl.graph.canonical import to_scipy
-from taamctl.propagation.operator import build
-from taamctl.propagation.powers import BLOCK
+from taamctl.features import profiles
+from taamctl.features.raw_features import Norm
+from taamctl.graph.canonical import from_scipy, to_scipy
+from taamctl.propagation.column_blocks import Blocks
+from taamctl.propagation.operator import RANGE, Operator, build
+from taamctl.propagation.powers import BLOCK, powers
 from taamctl.stream.induce import induce
+
+COPIES = 4  # float64 columns of all nodes that exist while one is propagated
+ENTRIES = 40  # bytes per entry of a range of rows that is multiplied
 
 
 class PartRows:
@@ -29,16 +35,21 @@ class PartRows:
     """
 
     def __init__(
-        self, source: Source, adjacency: CSR, ids: Array, self_loops: str, norm: Norm
+        self,
+        source: Source,
+        adjacency: CSR,
+        ids: Array,
+        self_loops: str,
+        norm: Norm,
+        room: Room,
     ) -> None:
         edges = induce(adjacency, ids, np.array([0, len(ids)]))
-        either = to_scipy(edges, np.int64)
         self.ids = ids
-        self.links = np.asarray(either.sum(1)).ravel() + np.asarray(either.sum(0)).ravel()
-        self._touching = either + either.T
-        self._step = build(edges, self_loops).scipy(np.float64)
-        self._features = source.graph.features
+        self.links = np.diff(edges.indptr) + np.bincount(edges.indices, minlength=len(ids))
+        self._operator = build(edges, self_loops)
+        self._source = source
         self._norm = norm
+        self._room = room
 
     def near(self, start: Array, steps: int) -> Array:
         """Return which nodes are at most so many edges from some, in either direction, [n] bool.
@@ -47,39 +58,60 @@ class PartRows:
             start: [n] bool.
         """
         found = start.copy()
+        edges = to_scipy(self._operator.adjacency, bool)
         for _ in range(steps):
-            found |= (self._touching @ found.astype(np.int64)) > 0
+            found |= (edges @ found) | (edges.T @ found)
         return found
 
     def hop_sum(self, last: int) -> Array:
         """Return the sum over all nodes of S^j X, j = 0..last, [last + 1, F] float64."""
-        weights = np.ones((len(self.ids), last + 1))
-        for j in range(1, last + 1):
-            weights[:, j] = self._step.T @ weights[:, j - 1]
-        x = in_memory(self._features, self.ids, self._norm)
-        out = np.zeros((last + 1, x.shape[1]))
-        for low in range(0, x.shape[1], BLOCK):
-            z = np.asarray(x.columns(low), np.float64)
-            out[:, low : low + z.shape[1]] = weights.T @ z
+        weights = profiles.hop_weights(self._operator, last)
+        out = np.zeros((last + 1, self._source.graph.num_features))
+        for low, block in raw_rows(self._source, self.ids, self._norm):
+            out += profiles.weighted_sums(weights[low : low + len(block)], block)
         return out
 
-    def rows(self, wanted: Array, hops: Iterable[int]) -> dict[int, torch.Tensor]:
-        """Return j -> S^j X of some nodes, [K, F] float64 each.
+    @contextmanager
+    def rows(self, at: Array, hops: Iterable[int]) -> Iterator[dict[int, StoredRows]]:
+        """Yield j -> S^j X of some nodes, [K, F] float64 each.
 
         Args:
-            wanted: [n] bool.
+            at: [K] int64, the nodes by their places in `ids`, in any order.
         """
         needed = sorted(set(hops))
-        ball = np.flatnonzero(self.near(wanted, needed[-1]))
-        step = self._step[ball][:, ball]
-        at = np.flatnonzero(wanted[ball])
-        x = in_memory(self._features, self.ids[ball], self._norm)
-        out = {j: np.empty((len(at), x.shape[1])) for j in needed}
-        for low in range(0, x.shape[1], BLOCK):
-            z = np.asarray(x.columns(low), np.float64)
-            for j in range(needed[-1] + 1):
-                if j:
-                    z = step @ z
-                if j in out:
-                    out[j][:, low : low + z.shape[1]] = z[at]
-        return {j: torch.from_numpy(rows) for j, rows in out.items()}
+        operator, ball = self._around(at, needed[-1])
+        places = np.searchsorted(ball, at)
+        n, f = len(ball), self._source.graph.num_features
+        step = 8 * COPIES * n
+        whole = 4 * n * f + 8 * len(at) * f * len(needed) + step * min(f, BLOCK)
+        columns = self._room.columns(whole + ENTRIES * RANGE, step)
+        with ExitStack() as stack:
+            out = {
+                j: stack.enter_context(self._room.matrix((len(at), f), np.float64, columns))
+                for j in needed
+            }
+            with self._room.raw(self._source, self.ids[ball], self._norm, columns) as x:
+                _propagate(operator, x, places, out)
+            yield {j: StoredRows(blocks) for j, blocks in out.items()}
+
+    def _around(self, at: Array, steps: int) -> tuple[Operator, Array]:
+        """Return S between the nodes that some rows depend on, and the places of these,
+        ascending.
+        """
+        wanted = np.zeros(len(self.ids), bool)
+        wanted[at] = True
+        ball = np.flatnonzero(self.near(wanted, steps))
+        if len(ball) == len(self.ids):
+            return self._operator, ball
+        a = self._operator.adjacency
+        inside = from_scipy(to_scipy(a, np.int8)[ball][:, ball], binary=a.data is None)
+        return Operator(inside, self._operator.degree[ball]), ball
+
+
+def _propagate(operator: Operator, x: Blocks, places: Array, out: dict[int, Blocks]) -> None:
+    """Write S^j X of the nodes in some places into `out[j]`, a block of columns at a time."""
+    for low in range(0, x.shape[1], x.width):
+        z = x.columns(low).astype(np.float64)
+        for j, product in enumerate(powers(operator.exact_step, z, max(out))):
+            if j in out:
+                out[j].write_columns(low, product[places])

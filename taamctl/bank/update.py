@@ -25,6 +25,7 @@ from taamctl.bank.grown import (
     written,
 )
 from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
+from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.task_file import TaskState, with_state
 from taamctl.bank.task_groups import Group, part_by_name
 from taamctl.core import subnormals
@@ -72,6 +73,7 @@ def update(
     wait: bool = True,
     progress: Progress = SILENT,
     tell: Tell = lambda line: None,
+    room: Room = UNLIMITED,
 ) -> list[TaskUpdate]:
     """Add the labelled nodes of a graph that the bank has not seen to the tasks of their classes;
     return what became of every task that changed.
@@ -84,6 +86,7 @@ def update(
         context: the graph that the other was imported with: its nodes are looked up too.
         before: the graph as it was learned, where nodes that the bank knows have other features or
             edges now; the tasks of such nodes have to be in both graphs with all their nodes.
+        room: how much memory there is; no byte depends on it.
 
     Raises:
         TaamctlError: the bank keeps no exact sums, or a row to replace is not the one that was
@@ -94,7 +97,7 @@ def update(
             source = joined(source, context)
         elif note := unused(source.graph.outside):
             tell(f"note: {note}")
-        grown = beside(folder, now, source, tell)
+        grown = beside(folder, now, source, tell, room)
         if grown.strangers:
             tell(
                 f"note: {grown.strangers:,} nodes have a class that the bank does not know: "
@@ -102,7 +105,7 @@ def update(
             )
         earlier = None
         if before is not None:
-            earlier = beside(folder, now, before, tell).place
+            earlier = beside(folder, now, before, tell, room).place
         works = {
             k: work for k in range(len(now.tasks)) if (work := _work(grown, k, earlier, progress))
         }

@@ -1,5 +1,5 @@
-"""Matrices [N, F] float32 that are read and written by blocks of columns or by rows: in memory, or
-in a file.
+"""Matrices [N, F] that are read and written by blocks of columns or by rows: in memory, or in a
+file.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from taamctl.core.errors import TaamctlError
 from taamctl.core.rows import block_rows
@@ -16,7 +17,7 @@ from taamctl.graph.canonical import to_scipy
 
 
 class Blocks(Protocol):
-    """A matrix [N, F] float32 in blocks of `width` columns; the last one may have fewer."""
+    """A matrix [N, F] in blocks of `width` columns; the last one may have fewer."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -89,10 +90,18 @@ class FileBlocks:
     block, each by rows.
     """
 
-    def __init__(self, descriptor: int, shape: tuple[int, int], width: int, start: int = 0) -> None:
-        """Lay a matrix into a file: 4 N F bytes from byte `start` on."""
+    def __init__(
+        self,
+        descriptor: int,
+        shape: tuple[int, int],
+        width: int,
+        start: int = 0,
+        dtype: DTypeLike = np.float32,
+    ) -> None:
+        """Lay a matrix into a file, from byte `start` on."""
         self.shape = shape
         self.width = width
+        self._dtype = np.dtype(dtype)
         # No preadv: Windows has none. FileIO, unlike os.read, never takes bytes for text there.
         self._file = open(descriptor, "r+b", buffering=0, closefd=False)  # noqa: SIM115
         self._start = start
@@ -112,16 +121,16 @@ class FileBlocks:
 
     def rows(self, low: int, high: int) -> Array:
         """Gather some rows from all column blocks."""
-        out = np.empty((high - low, self.shape[1]), np.float32)
+        out = np.empty((high - low, self.shape[1]), self._dtype)
         for at in range(0, self.shape[1], self.width):
             out[:, at : at + self.width] = self._read(at, low, high)
         return out
 
     def _byte(self, at: int, low: int, width: int) -> int:
-        return self._start + 4 * (self.shape[0] * at + low * width)
+        return self._start + self._dtype.itemsize * (self.shape[0] * at + low * width)
 
     def _read(self, at: int, low: int, high: int) -> Array:
-        out = np.empty((high - low, min(self.width, self.shape[1] - at)), np.float32)
+        out = np.empty((high - low, min(self.width, self.shape[1] - at)), self._dtype)
         left = _bytes(out)
         self._file.seek(self._byte(at, low, out.shape[1]))
         while len(left):
@@ -134,7 +143,7 @@ class FileBlocks:
         return out
 
     def _write(self, at: int, low: int, block: Array) -> None:
-        left = _bytes(np.ascontiguousarray(block))
+        left = _bytes(np.ascontiguousarray(block, self._dtype))
         self._file.seek(self._byte(at, low, block.shape[1]))
         while len(left):
             left = left[self._file.write(left) :]

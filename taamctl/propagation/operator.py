@@ -46,15 +46,33 @@ class Operator:
         """Return the entries of S in the order of `adjacency.indices`, rounded once from
         float64.
         """
-        a, d = self.adjacency, self.inverse_root
-        out = np.empty(a.nnz, dtype)
-        for low, high in ranges(a.indptr, RANGE):
-            first, last = int(a.indptr[low]), int(a.indptr[high])
-            receiver = np.repeat(d[low:high], np.diff(a.indptr[low : high + 1]))
-            exact = receiver * d[a.indices[first:last]]
-            if a.data is not None:
-                exact *= a.data[first:last]
-            out[first:last] = exact
+        pointer, d = self.adjacency.indptr, self.inverse_root
+        out = np.empty(self.adjacency.nnz, dtype)
+        for low, high in ranges(pointer, RANGE):
+            out[pointer[low] : pointer[high]] = self._entries(low, high, d)
+        return out
+
+    def _entries(self, low: int, high: int, d: Array) -> Array:
+        """Return the entries of rows [low, high), float64; d is D^-1/2."""
+        a = self.adjacency
+        first, last = int(a.indptr[low]), int(a.indptr[high])
+        receiver = np.repeat(d[low:high], np.diff(a.indptr[low : high + 1]))
+        exact: Array = receiver * d[a.indices[first:last]]
+        if a.data is not None:
+            exact *= a.data[first:last]
+        return exact
+
+    def exact_step(self, z: Array) -> Array:
+        """Return S Z, [N, B] float64, a range of rows at a time: no more of S is held than that,
+        and the bits are those of the whole matrix.
+        """
+        import scipy.sparse as sp
+
+        d, out = self.inverse_root, np.empty(z.shape)
+        for low, high in ranges(self.adjacency.indptr, RANGE):
+            rows = self.adjacency.rows(low, high)
+            entries = (self._entries(low, high, d), rows.indices, rows.indptr)
+            out[low:high] = sp.csr_matrix(entries, shape=rows.shape) @ z
         return out
 
     def scipy(self, dtype: DTypeLike = np.float64) -> csr_matrix:
