@@ -4,7 +4,6 @@ task.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import torch
 
 from taamctl.bank import (
     feature_names,
+    first_rows,
     honest_fit,
     kept_val,
     node_record,
@@ -25,16 +25,15 @@ from taamctl.bank import (
     task_file,
 )
 from taamctl.bank import manifest as manifests
-from taamctl.bank.class_state import ClassState
 from taamctl.bank.config import Config, from_plain
 from taamctl.bank.context import joined, unused
-from taamctl.bank.graph_change import Place, first_state
 from taamctl.bank.graph_source import Source
-from taamctl.bank.known_nodes import require_unknown
 from taamctl.bank.manifest import Entry, Manifest
+from taamctl.bank.place import Place
 from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.task_file import Shared, TaskState, with_state
 from taamctl.bank.task_groups import Group, new_groups
+from taamctl.bank.written_tasks import committed
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
@@ -182,11 +181,14 @@ def _add_one(
         return propagated(source, adjacency, group.train, group.y_train, config, scaled)
 
     task = learn(config, shared, now.bounds, group, train, device, progress)
+    changed: dict[int, TaskState] = {}
     if shared.salt is not None:
         names = node_record.names_of(source.graph)
         keys = node_record.keys_of(names, shared.salt)
         place = Place(source, adjacency, config, shared, scaled, shared.salt, keys, room)
-        task = with_state(task, _first_state(folder, place, group, now), config)
+        state, changed = first_rows.learned(place, group, now, known)
+        task = with_state(task, state, config)
+    known = [changed.get(k, older) for k, older in enumerate(known)]
     tasks = [*known, task]
     solved = router.solve([t.sums for t in tasks], [t.classes for t in tasks], params)
     task = replace(task, nodes=(len(group.train), len(group.val)))
@@ -194,7 +196,7 @@ def _add_one(
     val = propagated(source, adjacency, group.val, group.y_val, config, scaled, profiled)
     task = with_validation(task, solved, shared, val, config)
     solved = replace(solved, honest=honest_fit.fitted([*known, task], solved, shared, config))
-    return _committed(folder, before, now, task, solved, source.graph.name)
+    return committed(folder, before, now, task, changed, solved, source.graph.name)
 
 
 def _with_shared(
@@ -208,45 +210,6 @@ def _with_shared(
     task_file.write_shared(folder / file, shared, {"bank": now.config})
     stamp, features = store.stamp(folder, file), source.graph.num_features
     return replace(now, num_features=features, feature_norm=norm, shared=stamp), shared
-
-
-def _committed(
-    folder: Path,
-    before: Manifest,
-    now: Manifest,
-    task: TaskState,
-    solved: router.Router,
-    graph: str,
-) -> Manifest:
-    """Write the files of a learned task and of the router, and commit the next generation.
-
-    Args:
-        before: the manifest that is there. now: the same with what the task changed.
-        graph: name of the one that it was learned from.
-    """
-    number, names = before.generation + 1, task.classes
-    file = f"tasks/{number:04d}-{hashlib.sha256('/'.join(names).encode()).hexdigest()[:8]}.h5"
-    task_file.write_task(folder / file, task, {"bank": now.config, "number": number})
-    solved_file = f"router-{number:04d}.h5"
-    task_file.write_router(folder / solved_file, solved, {"bank": now.config})
-    entry = Entry(number, *store.stamp(folder, file), names, task.bounds, *task.nodes, graph)
-    now = replace(
-        now,
-        action=f"learned task {number}: {', '.join(names)}",
-        tasks=(*now.tasks, entry),
-        router=store.stamp(folder, solved_file),
-    )
-    return store.commit(folder, before, now)
-
-
-def _first_state(folder: Path, place: Place, group: Group, now: Manifest) -> ClassState:
-    """Return the exact part of a new task; refuse nodes that another task knows."""
-    every = np.concatenate([group.train, group.val])
-    records = [task_file.read_known(folder / task.file) for task in now.tasks]
-    require_unknown(place, every, records, now)
-    state = first_state(place, group.train, group.y_train, len(group.names))
-    of_val = place.fresh(group.val, group.y_val, node_record.VAL)
-    return replace(state, record=state.record.joined(of_val))
 
 
 def _drawn(config: Config, source: Source, group: Group, norm: str) -> Shared:

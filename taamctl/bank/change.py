@@ -7,8 +7,8 @@ from pathlib import Path
 
 from taamctl.bank import honest_fit, router, store, task_file
 from taamctl.bank import manifest as manifests
-from taamctl.bank.config import from_plain
-from taamctl.bank.manifest import Manifest
+from taamctl.bank.config import Config, from_plain
+from taamctl.bank.manifest import Entry, Manifest
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.learning.contract import device as devices
@@ -34,6 +34,7 @@ def remove(
         store.require(folder, now)
         left = tuple(t for t in now.tasks if t is not gone)
         config, stamp = from_plain(now.config, str(folder / manifests.NAME)), None
+        _require_apart(config, number, left)
         if left:
             devices.pin(devices.resolve("cpu"), config.train.threads)
             tasks = [task_file.read_task(folder / t.file, config.bank.router) for t in left]
@@ -52,6 +53,17 @@ def remove(
         if purge:
             (folder / gone.file).unlink(missing_ok=True)
         return made
+
+
+def _require_apart(config: Config, number: int, left: tuple[Entry, ...]) -> None:
+    """Refuse to take a task away whose nodes rows of other tasks have seen."""
+    if config.bank.edges == "all" and left:
+        raise TaamctlError(
+            f"rows of the other tasks have seen nodes of task {number} (bank.edges is all), so "
+            "taking its file away would leave a part of it in their sums",
+            "go back to a generation without it: taamctl bank rollback; or teach a new bank that "
+            "never saw it",
+        )
 
 
 def rollback(

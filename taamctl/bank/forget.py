@@ -30,6 +30,7 @@ from taamctl.bank.known_nodes import SHOWN
 from taamctl.bank.manifest import Manifest
 from taamctl.bank.node_record import TRAIN
 from taamctl.bank.room import UNLIMITED, Room
+from taamctl.bank.sight import Sights
 from taamctl.bank.task_file import TaskState, with_state
 from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
@@ -130,9 +131,11 @@ def forget(
         gone = _rows(grown, keys)
         plans = {k: p for k in range(len(now.tasks)) if (p := _plan(grown, k, gone, touched))}
         _require_at_hand(grown, plans, purge=purge)
+        none = np.zeros(0, np.int64)
+        sights = grown.sights(none, gone & (grown.known.part == TRAIN))
         changed, told = {}, {}
         for k, plan in plans.items():
-            changed[k], told[k] = _without(grown, k, plan, progress)
+            changed[k], told[k] = _without(grown, k, plan, sights, progress)
         solved = _solved(grown, plans, changed)
         for k, plan in plans.items():
             changed[k] = _thresholds(grown, changed[k], plan, solved, k)
@@ -243,27 +246,28 @@ def _require_at_hand(grown: Grown, plans: Mapping[int, Plan], *, purge: bool) ->
 
 
 def _without(
-    grown: Grown, position: int, plan: Plan, progress: Progress
+    grown: Grown, position: int, plan: Plan, sights: Sights, progress: Progress
 ) -> tuple[TaskState, TaskForgot]:
     """Return a task without the nodes, its thresholds as they were, and what becomes of it."""
     task = grown.task(position)
     number = grown.now.tasks[position].number
     thresholds = AWAY if "thresholds" in plan.lost else AGAIN
-    if not len(plan.keys):
+    if not (len(plan.keys) or sights.reaches(position)):
         return task, TaskForgot(number, 0, 0, 0, KEPT, KEPT, thresholds)
     assert task.exact is not None
     state, replaced, model = task.exact(), 0, KEPT
-    if len(plan.gone):
+    if len(plan.gone) or sights.reaches(position):
         known = grown.known.of(position, TRAIN)
-        none = np.zeros(0, np.int64)
-        change = Change(known, np.isin(known, plan.gone), none, grown.known.label, plan.whole)
+        gone, whole = np.isin(known, plan.gone), plan.whole and len(plan.gone) > 0
+        sight = sights.of(position)
+        change = Change(known, gone, sights.new, grown.known.label, whole, sight)
         made = applied(grown.place, state, change, grown.name(position))
-        state, replaced, model = made.state, made.replaced, AGAIN if plan.whole else AWAY
+        state, replaced = made.state, made.replaced
+    if len(plan.gone):
+        model = AGAIN if plan.whole else AWAY
     left = {key.tobytes() for key in state.record.key}
-    state = replace(
-        state,
-        record=without(state.record, np.array([k for k in plan.keys if k.tobytes() in left])),
-    )
+    still = np.array([key.tobytes() in left for key in plan.keys], bool)
+    state = replace(state, record=without(state.record, plan.keys[still]))
     if model == AWAY:
         state = replace(state, hop_sum=np.zeros_like(state.hop_sum), hop_nodes=0)
     task = with_state(task, state, grown.config)

@@ -5,75 +5,23 @@ against the record, and rows as they are now are added.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from taamctl.bank import node_record
 from taamctl.bank.class_state import ClassState
-from taamctl.bank.config import Config
-from taamctl.bank.graph_source import Source
-from taamctl.bank.node_record import KeyIndex, NodeRecord
+from taamctl.bank.node_record import NodeRecord
 from taamctl.bank.part_rows import PartRows
-from taamctl.bank.room import Room, StoredRows
-from taamctl.bank.task_file import Shared
+from taamctl.bank.place import Place
+from taamctl.bank.room import StoredRows
+from taamctl.bank.sight import Sight
 from taamctl.core.errors import TaamctlError
-from taamctl.core.types import CSR, Array
-from taamctl.features.raw_features import Norm
+from taamctl.core.types import Array
 from taamctl.learning.kernels import class_sums
 
 Hops = dict[int, StoredRows]
 CHECKED = 8192  # rows whose checks are computed at once
-
-
-@dataclass(frozen=True)
-class Place:
-    """A graph, and what a bank makes rows of it with.
-
-    Attributes:
-        adjacency: its edges as the bank uses them. salt: the bank's. keys: [N, 16] of its nodes.
-        room: how much memory there is.
-    """
-
-    source: Source
-    adjacency: CSR
-    config: Config
-    shared: Shared
-    norm: Norm
-    salt: Array
-    keys: Array
-    room: Room = field(default_factory=Room)
-
-    @cached_property
-    def index(self) -> KeyIndex:
-        """Return what its nodes are looked up by."""
-        return KeyIndex(self.keys)
-
-    @property
-    def hops(self) -> tuple[int, ...]:
-        """Return the hops that the sums are made of, ascending."""
-        return tuple(sorted(self.config.bank.router.hops))
-
-    @property
-    def reach(self) -> int:
-        """Return how many edges away a node can change a row: one more than there are hops, as S
-        has the degrees of both ends of an edge.
-        """
-        return self.hops[-1] + min(self.hops[-1], 1)
-
-    def part(self, ids: Array) -> PartRows:
-        """Return the subgraph that some nodes induce."""
-        loops = self.config.precompute.self_loops
-        return PartRows(self.source, self.adjacency, ids, loops, self.norm, self.room)
-
-    def fresh(self, ids: Array, y: Array, part: int) -> NodeRecord:
-        """Return a record of nodes without rows."""
-        n = len(ids)
-        checks = np.zeros((n, node_record.CHECKS))
-        return node_record.ordered(
-            self.keys[ids], y, np.full(n, part), checks, np.zeros(n, np.int64)
-        )
 
 
 @dataclass(frozen=True)
@@ -85,6 +33,7 @@ class Change:
             off. new: [k] nodes to add.
         y: [N] class in the task of every node of the graph that is any of these.
         whole: the graph has all training nodes that the task knows.
+        sight: what the task's rows see.
     """
 
     known: Array
@@ -92,11 +41,17 @@ class Change:
     new: Array
     y: Array
     whole: bool
+    sight: Sight
 
     @property
     def after(self) -> Array:
         """Return the nodes that the task knows then, ascending."""
         return np.sort(np.concatenate([self.known[~self.gone], self.new]))
+
+    @property
+    def moves(self) -> bool:
+        """Tell whether the task gains or loses nodes of its own."""
+        return len(self.new) > 0 or bool(self.gone.any())
 
 
 @dataclass(frozen=True)
@@ -113,21 +68,41 @@ class Changed:
     prototype: bool
 
 
-def first_state(place: Place, ids: Array, y: Array, classes: int) -> ClassState:
+@dataclass(frozen=True)
+class Earlier:
+    """A graph as it was learned: with it, and what rows saw in it."""
+
+    place: Place
+    part: PartRows
+
+
+def first_state(place: Place, ids: Array, y: Array, classes: int, part: PartRows) -> ClassState:
     """Return the exact part of a new task, from its training nodes.
 
     Args:
-        ids: [n] nodes, ascending. y: [n] their classes.
+        ids: [n] nodes, ascending. y: [n] their classes. part: what their rows see.
     """
-    part, by_class = place.part(ids), np.argsort(y, kind="stable")
+    by_class = np.argsort(y, kind="stable")
+    at = np.searchsorted(part.ids, ids)[by_class]
     record = place.fresh(ids, y, node_record.TRAIN)
     params = place.config.bank.router
-    with part.rows(by_class, place.hops) as hops:
-        record = _seen(place, record, part, by_class, hops)
+    with part.rows(at, place.hops) as hops:
+        record = _seen(place, record, part, at, hops)
         rows = class_sums.Rows(hops, y[by_class])
         sums = class_sums.collect(rows, classes, place.shared.lift, params)
-    hop_sum = part.hop_sum(place.config.precompute.max_hop)
+    hop_sum = _own(place, part, ids).hop_sum(place.config.precompute.max_hop)
     return ClassState(sums, record, hop_sum, len(ids))
+
+
+def _own(place: Place, part: PartRows, ids: Array) -> PartRows:
+    """Return the subgraph of a task's own nodes, which its prototype is of whatever its rows see.
+
+    Args:
+        part: that has them all.
+    """
+    if len(part.ids) == len(ids):
+        return part
+    return place.part(ids)
 
 
 @dataclass(frozen=True)
@@ -147,7 +122,7 @@ class Swap:
 
 
 def applied(
-    place: Place, state: ClassState, change: Change, name: str, earlier: Place | None = None
+    place: Place, state: ClassState, change: Change, name: str, earlier: Earlier | None = None
 ) -> Changed:
     """Return a task's exact part after a change of its training nodes.
 
@@ -159,16 +134,14 @@ def applied(
     Raises:
         TaamctlError: a row that would be taken off is not the one that was learned.
     """
-    after = place.part(change.after)
-    newcomers = np.isin(after.ids, change.new)
     if earlier is None:
-        swap = _near(place, state.record, change, after, name)
+        swap = _near(place, state.record, change, name)
     else:
-        swap = _edited(place, earlier, state.record, after, name)
+        swap = _edited(place, earlier, state.record, change, name)
     record = without(state.record, place.keys[change.known[change.gone]])
     record = record.joined(place.fresh(change.new, change.y[change.new], node_record.TRAIN))
     made = _swapped(place, replace(state, record=record), state.record, swap, change.y)
-    made, exact = _with_hop_sum(place, made, change, after, newcomers)
+    made, exact = _with_hop_sum(place, made, change)
     return Changed(made, int(swap.taken.sum() - change.gone.sum()), exact)
 
 
@@ -210,37 +183,39 @@ def _by_class(wanted: Array, classes_of: Callable[[Array], Array]) -> tuple[Arra
     return at[order], y[order]
 
 
-def _near(place: Place, record: NodeRecord, change: Change, after: PartRows, name: str) -> Swap:
-    """Return the rows near nodes that come or go, in one graph."""
-    before = place.part(change.known)
-    newcomers = np.isin(after.ids, change.new)
+def _near(place: Place, record: NodeRecord, change: Change, name: str) -> Swap:
+    """Return the task's rows near nodes that come or go, in one graph."""
+    before, after = change.sight.before, change.sight.after
+    gone, new = ~np.isin(before.ids, after.ids), ~np.isin(after.ids, before.ids)
     touched = np.union1d(
-        before.ids[before.near(change.gone, place.reach)],
-        after.ids[after.near(newcomers, place.reach)],
+        before.ids[before.near(gone, place.reach)],
+        after.ids[after.near(new, place.reach)],
     )
-    taken, put = np.isin(before.ids, touched), np.isin(after.ids, touched)
-    require_same(place, record, before, taken | change.whole, name)
+    known = np.isin(before.ids, change.known)
+    taken = known & np.isin(before.ids, touched)
+    put = np.isin(after.ids, change.after) & np.isin(after.ids, touched)
+    require_same(place, record, before, taken | (known & change.whole), name)
     return Swap(place, before, taken, after, put)
 
 
-def _edited(place: Place, earlier: Place, record: NodeRecord, after: PartRows, name: str) -> Swap:
-    """Return the rows that are others now than in an earlier graph."""
+def _edited(place: Place, earlier: Earlier, record: NodeRecord, change: Change, name: str) -> Swap:
+    """Return the task's rows that are others now than in an earlier graph."""
+    before, after, there = earlier.part, change.sight.after, earlier.place
     trained = {key.tobytes() for key in record.key[record.part == node_record.TRAIN]}
-    ids = [row for row, key in enumerate(earlier.keys) if key.tobytes() in trained]
-    if len(ids) < len(trained):
+    known_then = np.array([key.tobytes() in trained for key in there.keys[before.ids]], bool)
+    if known_then.sum() < len(trained):
         raise TaamctlError(
-            f"{earlier.source.graph.name} lacks {len(trained) - len(ids):,} of the nodes that "
-            f"{name} was learned from",
+            f"{there.source.graph.name} lacks {len(trained) - int(known_then.sum()):,} of the "
+            f"nodes that {name} was learned from",
             "give the whole graph as it was before",
         )
-    before = earlier.part(np.array(ids, np.int64))
     known = np.array([key.tobytes() in trained for key in place.keys[after.ids]], bool)
     other = known.copy()
     other[known] = _others(place, record, after, known)
     moved = {key.tobytes() for key in place.keys[after.ids[other]]}
-    taken = np.array([key.tobytes() in moved for key in earlier.keys[before.ids]], bool)
-    require_same(earlier, record, before, taken, name)
-    return Swap(earlier, before, taken, after, other | ~known)
+    taken = np.array([key.tobytes() in moved for key in there.keys[before.ids]], bool)
+    require_same(there, record, before, taken, name)
+    return Swap(there, before, taken, after, other | np.isin(after.ids, change.new))
 
 
 def without(record: NodeRecord, keys: Array) -> NodeRecord:
@@ -300,15 +275,17 @@ def _checks(place: Place, hops: Hops, count: int) -> Array:
     return found
 
 
-def _with_hop_sum(
-    place: Place, state: ClassState, change: Change, after: PartRows, newcomers: Array
-) -> tuple[ClassState, bool]:
+def _with_hop_sum(place: Place, state: ClassState, change: Change) -> tuple[ClassState, bool]:
     """Return a task with the sum of its hop features, and whether it is that of all its nodes."""
     last = place.config.precompute.max_hop
     count = int(state.sums.nodes.sum())
+    if not (change.whole or change.moves):
+        return state, state.hop_nodes == count
+    own = _own(place, change.sight.after, change.after)
     if change.whole:
-        return replace(state, hop_sum=after.hop_sum(last), hop_nodes=count), True
-    linked = after.near(newcomers, 1).sum() > newcomers.sum()
+        return replace(state, hop_sum=own.hop_sum(last), hop_nodes=count), True
+    newcomers = np.isin(own.ids, change.new)
+    linked = own.near(newcomers, 1).sum() > newcomers.sum()
     if change.gone.any() or linked or not state.hop_nodes:
         return state, False
     more = place.part(np.sort(change.new)).hop_sum(last)

@@ -4,7 +4,6 @@ with, and the generation that they end with.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,14 +15,16 @@ import torch
 from taamctl.bank import add, honest_fit, node_record, router, store, task_file
 from taamctl.bank import manifest as manifests
 from taamctl.bank.config import Config, from_plain
-from taamctl.bank.graph_change import Place
 from taamctl.bank.graph_source import Source
 from taamctl.bank.known_nodes import SHOWN, KnownNodes, known_nodes, require_names
-from taamctl.bank.manifest import Entry, Manifest
+from taamctl.bank.manifest import Manifest
 from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
+from taamctl.bank.place import Place
 from taamctl.bank.room import Room
+from taamctl.bank.sight import Sights
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.bank.task_groups import Group, labels_of
+from taamctl.bank.written_tasks import rewritten
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.core.types import Array
@@ -67,6 +68,14 @@ class Grown:
         assert self.now.router is not None
         classes = [task.classes for task in self.now.tasks]
         return task_file.read_router(self.folder / self.now.router[0], classes)
+
+    def sights(self, new: Array, gone: Array) -> Sights:
+        """Return what rows see when training nodes come or go.
+
+        Args:
+            new: [k] nodes to add. gone: [N] bool, nodes to take off.
+        """
+        return Sights(self.place, self.known, new, self.task_of, gone)
 
     def name(self, position: int) -> str:
         """Return what a task is called in messages."""
@@ -228,20 +237,13 @@ def written(
     """
     folder, number = grown.folder, grown.now.generation + 1
     solved = _with_honest(grown, changed, solved)
-    entries = list(grown.now.tasks)
-    for position, task in sorted(changed.items()):
-        entry = entries[position]
-        digest = hashlib.sha256("/".join(task.classes).encode()).hexdigest()[:8]
-        file = f"tasks/{number:04d}-{digest}.h5"
-        made_from = {"bank": grown.now.config, "number": entry.number}
-        task_file.write_task(folder / file, task, made_from)
-        entries[position] = _entry(entry, task, store.stamp(folder, file))
+    entries = rewritten(folder, grown.now, changed)
     stamp = grown.now.router
     if solved is not None:
         file = f"router-{number:04d}.h5"
         task_file.write_router(folder / file, solved, {"bank": grown.now.config})
         stamp = store.stamp(folder, file)
-    return store.commit(folder, grown.now, replace(after, tasks=tuple(entries), router=stamp))
+    return store.commit(folder, grown.now, replace(after, tasks=entries, router=stamp))
 
 
 def _with_honest(
@@ -253,11 +255,3 @@ def _with_honest(
     tasks = [changed.get(k) or grown.task(k) for k in range(len(grown.now.tasks))]
     now = solved or grown.router()
     return replace(now, honest=honest_fit.fitted(tasks, now, grown.shared, grown.config))
-
-
-def _entry(entry: Entry, task: TaskState, stamp: tuple[str, str]) -> Entry:
-    """Return a task's entry with another file, and the nodes that it knows now."""
-    assert task.exact is not None
-    part = task.exact().record.part
-    train, val = int((part == TRAIN).sum()), int((part == VAL).sum())
-    return replace(entry, file=stamp[0], sha256=stamp[1], train=train, val=val)

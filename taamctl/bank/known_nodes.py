@@ -15,8 +15,8 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 
 if TYPE_CHECKING:
-    from taamctl.bank.graph_change import Place
     from taamctl.bank.manifest import Manifest
+    from taamctl.bank.place import Place
 
 SHOWN = 60  # letters of a name in a message
 
@@ -65,7 +65,7 @@ def require_names(names: Sequence[str], graph: str) -> None:
         )
 
 
-def require_unknown(place: Place, ids: Array, records: Sequence[NodeRecord], now: Manifest) -> None:
+def require_unknown(place: Place, ids: Array, known: KnownNodes, now: Manifest) -> None:
     """Refuse nodes for a new task that another task knows already.
 
     Args:
@@ -73,7 +73,6 @@ def require_unknown(place: Place, ids: Array, records: Sequence[NodeRecord], now
     """
     names = node_record.names_of(place.source.graph)
     require_names(names, place.source.graph.name)
-    known = known_nodes(place.index, len(place.keys), records)
     taken = ids[known.task[ids] >= 0]
     if len(taken):
         raise TaamctlError(

@@ -4,6 +4,7 @@ came when.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 from taamctl.bank import store
 from taamctl.bank.class_state import ClassState
 from taamctl.bank.context import joined, unused
-from taamctl.bank.graph_change import Change, Place, applied
+from taamctl.bank.graph_change import Change, Earlier, applied
 from taamctl.bank.graph_source import Source
 from taamctl.bank.grown import (
     Grown,
@@ -26,9 +27,11 @@ from taamctl.bank.grown import (
 )
 from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
 from taamctl.bank.room import UNLIMITED, Room
+from taamctl.bank.sight import Sight, Sights
 from taamctl.bank.task_file import TaskState, with_state
 from taamctl.bank.task_groups import Group, part_by_name
 from taamctl.core import subnormals
+from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array
 
@@ -105,9 +108,12 @@ def update(
             )
         earlier = None
         if before is not None:
-            earlier = beside(folder, now, before, tell, room).place
+            earlier = _as_it_was(grown, beside(folder, now, before, tell, room))
+        sights = grown.sights(_new(grown, TRAIN), np.zeros(len(grown.place.keys), bool))
         works = {
-            k: work for k in range(len(now.tasks)) if (work := _work(grown, k, earlier, progress))
+            k: work
+            for k in range(len(now.tasks))
+            if (work := _work(grown, k, sights, earlier, progress))
         }
         if not works:
             return []
@@ -120,19 +126,52 @@ def update(
         return [replace(work.told, file=made.tasks[k].file) for k, work in works.items()]
 
 
-def _work(grown: Grown, position: int, earlier: Place | None, progress: Progress) -> Work | None:
+def _new(grown: Grown, part: int) -> Array:
+    """Return the nodes that are new to the bank, of classes that it knows, in one part."""
+    parts = part_by_name(grown.place.source.graph, grown.config.split)
+    return np.flatnonzero((grown.known.task < 0) & (grown.task_of >= 0) & (parts == part))
+
+
+def _as_it_was(grown: Grown, before: Grown) -> Callable[[int], Earlier]:
+    """Return what gives the earlier graph as the rows of a task saw it.
+
+    Raises:
+        TaamctlError: rows see nodes of other tasks, and the graph has some but not all of these.
+    """
+    none = np.zeros(0, np.int64)
+    sights = before.sights(none, np.zeros(len(before.place.keys), bool))
+    for position, record in enumerate(grown.records):
+        _, whole, _ = group_of(grown, position, record)
+        if sights.shared and not whole:
+            raise TaamctlError(
+                f"{grown.place.source.graph.name} lacks nodes of {grown.name(position)}, whose "
+                "rows may have changed with the nodes that --before is for (bank.edges is all)",
+                "give the whole graph as it is now, and the whole graph as it was before",
+            )
+    return lambda position: Earlier(before.place, sights.of(position).before)
+
+
+def _work(
+    grown: Grown,
+    position: int,
+    sights: Sights,
+    earlier: Callable[[int], Earlier] | None,
+    progress: Progress,
+) -> Work | None:
     """Return a task with what the graph adds to it; None where it changes nothing."""
-    part = part_by_name(grown.place.source.graph, grown.config.split)
-    unseen = (grown.known.task < 0) & (grown.task_of == position)
-    new, new_val = np.flatnonzero(unseen & (part == TRAIN)), np.flatnonzero(unseen & (part == VAL))
+    new, new_val = (
+        nodes[grown.task_of[nodes] == position] for nodes in (sights.new, _new(grown, VAL))
+    )
     record = grown.records[position]
     _, whole, whole_val = group_of(grown, position, record)
     task = grown.task(position)
     assert task.exact is not None
     state, replaced, prototype = task.exact(), 0, True
-    if len(new) or whole:
-        change = _change(grown, position, new, whole=whole)
-        then = earlier if whole else None
+    if len(new) or whole or sights.reaches(position):
+        change = _change(grown, position, sights.of(position), new, whole=whole)
+        then = None
+        if whole and earlier is not None:
+            then = earlier(position)
         made = applied(grown.place, state, change, grown.name(position), then)
         state, replaced, prototype = made.state, made.replaced, made.prototype
     behind = _behind(task, record, whole=whole, whole_val=whole_val)
@@ -158,10 +197,10 @@ def _behind(task: TaskState, record: NodeRecord, *, whole: bool, whole_val: bool
     return (whole and task.nodes[0] != train) or (whole_val and task.nodes[1] != val)
 
 
-def _change(grown: Grown, position: int, new: Array, *, whole: bool) -> Change:
+def _change(grown: Grown, position: int, sight: Sight, new: Array, *, whole: bool) -> Change:
     known = grown.known.of(position, TRAIN)
     y = np.where(grown.known.task == position, grown.known.label, grown.class_of)
-    return Change(known, np.zeros(len(known), bool), new, y, whole)
+    return Change(known, np.zeros(len(known), bool), new, y, whole, sight)
 
 
 def _with_val(grown: Grown, state: ClassState, new: Array) -> ClassState:

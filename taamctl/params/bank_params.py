@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from taamctl.core.errors import TaamctlError
 from taamctl.core.spec import param
 from taamctl.params.train_params import RidgeParams
 
@@ -13,6 +14,7 @@ DECISIONS = ("router", "expert", "soft")
 ROUTERS = ("auto", "ridge", "prototype")
 UNITS = ("node", "component", "graph")
 SUMS = ("task", "class")
+EDGES = ("task", "all")
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,22 @@ class BankParams:
         "sums as whole numbers and a record of its nodes, for taamctl bank update and forget",
         choices=SUMS,
     )
+    edges: str = param(
+        "of exact sums: task: a node's row sees the training nodes of its own task; all: those of "
+        "all tasks, and rows of older tasks are exchanged when edges come to them",
+        choices=EDGES,
+    )
     val_rows: int = param(
         "validation nodes of a task whose features are kept, from which probabilities are "
         "calibrated, sets made and unknown nodes told; 0 = none",
         ge=0,
     )
     router: RidgeParams = param("node profiles and their regression; as for methods.analytic")
+
+    def __post_init__(self) -> None:
+        if self.edges == "all" and self.sums != "class":
+            raise TaamctlError(
+                f"edges: all, with sums: {self.sums}: rows of older tasks are exchanged, which "
+                "takes exact sums and a record of their nodes",
+                "add sums: class, or leave edges: task",
+            )

@@ -28,7 +28,7 @@ HOME = "taamctl.params"
 BEFORE: dict[str, dict[str, Plain]] = {
     "taamctl.params.split_params:SplitParams": {"tasks": "by_size", "parts": "drawn"},
     "taamctl.params.train_params:InferParams": {"router": "prototype"},
-    "taamctl.params.bank_params:BankParams": {"sums": "task", "val_rows": 0},
+    "taamctl.params.bank_params:BankParams": {"sums": "task", "val_rows": 0, "edges": "task"},
     "taamctl.methods.taam:Params": {"layer_norm": True, "residual": True, "precision": "float32"},
     "taamctl.methods.taam_l:Params": {"precision": "float32"},
     "taamctl.methods.analytic:Params": {"rank": None, "ridge_factor": 1.0, "random_weight": 1.0},
