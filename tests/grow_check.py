@@ -6,7 +6,8 @@ For every data set a bank is taught all nodes, and another one a half, with the 
 a random order. Then 1, 100 and a tenth of the nodes are forgotten, each by a bank that knew all,
 and held to a bank that never saw them. Prints the largest difference of a logit of any node, how
 many of the answers differ, and CPU seconds beside those of teaching anew; exit code 1 where a logit
-differs by 1e-5 or more, or an answer does. `--tasks` is how many tasks the classes are cut into.
+differs by 1e-5 or more, or an answer does. `--tasks` is how many tasks the classes are cut into;
+`--edges all` makes banks whose rows see the nodes of all tasks.
 `--quick` gives the ridge, trains probes for one step, makes one update and does not verify banks.
 """
 
@@ -59,9 +60,15 @@ def some(source: Source, rows: Array) -> Source:
     return replace(source, graph=part)
 
 
-def taught(folder: Path, source: Source, tasks: int, quick: bool) -> Path:
+def taught(folder: Path, source: Source, tasks: int, quick: bool, edges: str) -> Path:
     """Teach a bank all classes of a graph."""
-    sets = ["bank.sums=class", "split.parts=drawn", "train.threads=2", "split.tasks=by_size"]
+    sets = [
+        "bank.sums=class",
+        f"bank.edges={edges}",
+        "split.parts=drawn",
+        "train.threads=2",
+        "split.tasks=by_size",
+    ]
     sets += [f"methods.linear_probe.iterations={1 if quick else 20}"]
     sets += ["bank.router.ridge=0.1"] * quick
     checked = sections.Params("check", params_file.read(params_file.PACKAGED, sets))
@@ -103,7 +110,7 @@ def compared(what: str, one: Path, other: Path, source: Source, said: str, quick
     return apart < LIMIT and not answers and not bad
 
 
-def checked(name: str, tasks: int, folder: Path, quick: bool) -> bool:
+def checked(name: str, tasks: int, folder: Path, quick: bool, edges: str) -> bool:
     """Hold one data set to it."""
     source = from_dataset(name, data_root(None), None)
     labelled = np.flatnonzero(source.graph.labels >= 0)
@@ -113,9 +120,10 @@ def checked(name: str, tasks: int, folder: Path, quick: bool) -> bool:
     folder = folder / name
     folder.mkdir()
     right = folder / "right"
-    anew = timed(lambda: taught(right, whole, tasks, quick))
+    more = f"bank.edges={edges}"
+    anew = timed(lambda: taught(right, whole, tasks, quick, more))
     order = rng.permutation(n)
-    grown = taught(folder / "grown", some(whole, np.sort(order[: n // 2])), tasks, quick)
+    grown = taught(folder / "grown", some(whole, np.sort(order[: n // 2])), tasks, quick, more)
     spent = 0.0
     if not quick:
         spent = timed(lambda: update(grown, some(whole, order[: 3 * n // 4])))
@@ -129,7 +137,9 @@ def checked(name: str, tasks: int, folder: Path, quick: bool) -> bool:
         shutil.copytree(right, mine)
         without = some(whole, np.setdiff1d(np.arange(n), gone))
         spent = timed(lambda mine=mine, names=names: forget(mine, whole, names))  # type: ignore[misc]
-        anew = timed(lambda never=never, without=without: taught(never, without, tasks, quick))  # type: ignore[misc]
+        anew = timed(
+            lambda never=never, without=without: taught(never, without, tasks, quick, more)
+        )  # type: ignore[misc]
         figures = f"forgetting {spent:.1f} CPU s, teaching {anew:.1f}"
         fine &= compared(f"{name}, {count} forgotten", mine, never, whole, figures, quick)
         shutil.rmtree(mine)
@@ -145,9 +155,13 @@ def main() -> int:
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--tasks", type=int, default=2)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--edges", choices=("task", "all"), default="task")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        fine = [checked(name, given.tasks, Path(folder), given.quick) for name in given.datasets]
+        fine = [
+            checked(name, given.tasks, Path(folder), given.quick, given.edges)
+            for name in given.datasets
+        ]
     return int(not all(fine))
 
 

@@ -12,6 +12,7 @@ from shlex import quote
 import numpy as np
 
 from taamctl.bank import node_record, router, store, task_file
+from taamctl.bank.class_state import ClassState
 from taamctl.bank.context import joined
 from taamctl.bank.forgotten_files import Touched, touched_files
 from taamctl.bank.graph_change import Change, applied, without
@@ -249,36 +250,48 @@ def _without(
     grown: Grown, position: int, plan: Plan, sights: Sights, progress: Progress
 ) -> tuple[TaskState, TaskForgot]:
     """Return a task without the nodes, its thresholds as they were, and what becomes of it."""
-    task = grown.task(position)
-    number = grown.now.tasks[position].number
+    task, model, replaced = grown.task(position), _model(plan), 0
+    if len(plan.keys) or sights.reaches(position):
+        state, replaced = _state_without(grown, position, plan, sights)
+        if model == AWAY:
+            state = replace(state, hop_sum=np.zeros_like(state.hop_sum), hop_nodes=0)
+        task = with_state(task, state, grown.config)
+        if model == AGAIN:
+            group, _, _ = group_of(grown, position, state.record)
+            task = refitted(grown, position, task, group, progress)
+        elif model == AWAY:
+            task = _without_model(task)
+    number, train = grown.now.tasks[position].number, len(plan.gone)
     thresholds = AWAY if "thresholds" in plan.lost else AGAIN
-    if not (len(plan.keys) or sights.reaches(position)):
-        return task, TaskForgot(number, 0, 0, 0, KEPT, KEPT, thresholds)
-    assert task.exact is not None
-    state, replaced, model = task.exact(), 0, KEPT
+    told = TaskForgot(number, train, len(plan.keys) - train, replaced, model, model, thresholds)
+    return task, told
+
+
+def _model(plan: Plan) -> str:
+    """Return what becomes of a task's own model: it has seen its own nodes alone."""
+    if not len(plan.gone):
+        return KEPT
+    return AGAIN if plan.whole else AWAY
+
+
+def _state_without(
+    grown: Grown, position: int, plan: Plan, sights: Sights
+) -> tuple[ClassState, int]:
+    """Return a task's exact part without the nodes, and how many other rows were exchanged."""
+    exact, replaced = grown.task(position).exact, 0
+    assert exact is not None
+    state = exact()
     if len(plan.gone) or sights.reaches(position):
         known = grown.known.of(position, TRAIN)
-        gone, whole = np.isin(known, plan.gone), plan.whole and len(plan.gone) > 0
+        gone = np.isin(known, plan.gone)
+        whole = plan.whole and len(plan.gone) > 0
         sight = sights.of(position)
         change = Change(known, gone, sights.new, grown.known.label, whole, sight)
         made = applied(grown.place, state, change, grown.name(position))
         state, replaced = made.state, made.replaced
-    if len(plan.gone):
-        model = AGAIN if plan.whole else AWAY
     left = {key.tobytes() for key in state.record.key}
     still = np.array([key.tobytes() in left for key in plan.keys], bool)
-    state = replace(state, record=without(state.record, plan.keys[still]))
-    if model == AWAY:
-        state = replace(state, hop_sum=np.zeros_like(state.hop_sum), hop_nodes=0)
-    task = with_state(task, state, grown.config)
-    if model == AGAIN:
-        group, _, _ = group_of(grown, position, state.record)
-        task = refitted(grown, position, task, group, progress)
-    elif model == AWAY:
-        task = _without_model(task)
-    train = len(plan.gone)
-    told = TaskForgot(number, train, len(plan.keys) - train, replaced, model, model, thresholds)
-    return task, told
+    return replace(state, record=without(state.record, plan.keys[still])), replaced
 
 
 def _without_model(task: TaskState) -> TaskState:

@@ -36,6 +36,10 @@ from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array
 
 
+# what gives an earlier graph as the rows of a task saw it, where there is one
+AsItWas = Callable[[int], Earlier | None]
+
+
 @dataclass(frozen=True)
 class TaskUpdate:
     """What became of one task.
@@ -106,7 +110,7 @@ def update(
                 f"note: {grown.strangers:,} nodes have a class that the bank does not know: "
                 "taamctl bank add-task learns it"
             )
-        earlier = None
+        earlier: AsItWas = _as_it_is
         if before is not None:
             earlier = _as_it_was(grown, beside(folder, now, before, tell, room))
         sights = grown.sights(_new(grown, TRAIN), np.zeros(len(grown.place.keys), bool))
@@ -132,7 +136,12 @@ def _new(grown: Grown, part: int) -> Array:
     return np.flatnonzero((grown.known.task < 0) & (grown.task_of >= 0) & (parts == part))
 
 
-def _as_it_was(grown: Grown, before: Grown) -> Callable[[int], Earlier]:
+def _as_it_is(position: int) -> Earlier | None:
+    """Return no earlier graph: known nodes have the features and edges that they had."""
+    return None
+
+
+def _as_it_was(grown: Grown, before: Grown) -> AsItWas:
     """Return what gives the earlier graph as the rows of a task saw it.
 
     Raises:
@@ -155,7 +164,7 @@ def _work(
     grown: Grown,
     position: int,
     sights: Sights,
-    earlier: Callable[[int], Earlier] | None,
+    earlier: AsItWas,
     progress: Progress,
 ) -> Work | None:
     """Return a task with what the graph adds to it; None where it changes nothing."""
@@ -169,9 +178,7 @@ def _work(
     state, replaced, prototype = task.exact(), 0, True
     if len(new) or whole or sights.reaches(position):
         change = _change(grown, position, sights.of(position), new, whole=whole)
-        then = None
-        if whole and earlier is not None:
-            then = earlier(position)
+        then = earlier(position) if whole else None
         made = applied(grown.place, state, change, grown.name(position), then)
         state, replaced, prototype = made.state, made.replaced, made.prototype
     behind = _behind(task, record, whole=whole, whole_val=whole_val)

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+OldRows = Annotated[
+    str,
+    Option(
+        "--old-rows",
+        help="Old nodes in sums: as they lay when their label was shown, or as they lie now.",
+    ),
+]
+
+
 def command(
     *,
     grid: Grid,
@@ -53,13 +62,7 @@ def command(
         str,
         Option("--experts", help="Models of tasks when more nodes of their classes arrive."),
     ] = "retrain",
-    old_rows: Annotated[
-        str,
-        Option(
-            "--old-rows",
-            help="Old nodes in sums: as they lay when their label was shown, or as they lie now.",
-        ),
-    ] = "shown",
+    old_rows: OldRows = "shown",
     profile: Profile = None,
     settings: RawSettings,
     as_json: Annotated[
