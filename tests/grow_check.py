@@ -62,13 +62,8 @@ def some(source: Source, rows: Array) -> Source:
 
 def taught(folder: Path, source: Source, tasks: int, quick: bool, edges: str) -> Path:
     """Teach a bank all classes of a graph."""
-    sets = [
-        "bank.sums=class",
-        f"bank.edges={edges}",
-        "split.parts=drawn",
-        "train.threads=2",
-        "split.tasks=by_size",
-    ]
+    sets = ["bank.sums=class", f"bank.edges={edges}", "split.parts=drawn", "split.tasks=by_size"]
+    sets += ["train.threads=2"]
     sets += [f"methods.linear_probe.iterations={1 if quick else 20}"]
     sets += ["bank.router.ridge=0.1"] * quick
     checked = sections.Params("check", params_file.read(params_file.PACKAGED, sets))
@@ -120,10 +115,9 @@ def checked(name: str, tasks: int, folder: Path, quick: bool, edges: str) -> boo
     folder = folder / name
     folder.mkdir()
     right = folder / "right"
-    more = f"bank.edges={edges}"
-    anew = timed(lambda: taught(right, whole, tasks, quick, more))
+    anew = timed(lambda: taught(right, whole, tasks, quick, edges))
     order = rng.permutation(n)
-    grown = taught(folder / "grown", some(whole, np.sort(order[: n // 2])), tasks, quick, more)
+    grown = taught(folder / "grown", some(whole, np.sort(order[: n // 2])), tasks, quick, edges)
     spent = 0.0
     if not quick:
         spent = timed(lambda: update(grown, some(whole, order[: 3 * n // 4])))
@@ -138,7 +132,7 @@ def checked(name: str, tasks: int, folder: Path, quick: bool, edges: str) -> boo
         without = some(whole, np.setdiff1d(np.arange(n), gone))
         spent = timed(lambda mine=mine, names=names: forget(mine, whole, names))  # type: ignore[misc]
         anew = timed(
-            lambda never=never, without=without: taught(never, without, tasks, quick, more)
+            lambda never=never, without=without: taught(never, without, tasks, quick, edges)
         )  # type: ignore[misc]
         figures = f"forgetting {spent:.1f} CPU s, teaching {anew:.1f}"
         fine &= compared(f"{name}, {count} forgotten", mine, never, whole, figures, quick)

@@ -35,7 +35,6 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array
 
-
 # what gives an earlier graph as the rows of a task saw it, where there is one
 AsItWas = Callable[[int], Earlier | None]
 

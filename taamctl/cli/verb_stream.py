@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+Every = Annotated[
+    str | None,
+    Option(
+        "--every",
+        metavar="SPAN",
+        help="Span of one snapshot instead, in the unit of the graph's times; of dates 12h, 7d or "
+        "2w.",
+    ),
+]
 OldRows = Annotated[
     str,
     Option(
@@ -36,15 +45,7 @@ def command(
         int | None,
         Option("--snapshots", help="Snapshots of about equal node counts. Default: 10."),
     ] = None,
-    every: Annotated[
-        str | None,
-        Option(
-            "--every",
-            metavar="SPAN",
-            help="Span of one snapshot instead, in the unit of the graph's times; of dates 12h, 7d "
-            "or 2w.",
-        ),
-    ] = None,
+    every: Every = None,
     times: Annotated[
         str,
         Option("--times", help="Times of the graph, or a random order: classes one by one."),
