@@ -69,7 +69,7 @@ class Room:
         spare = self.limit - used() - SLACK - self.beside
         if whole <= spare:
             return None
-        return max(LEAST, min(BLOCK, spare // each))
+        return max(LEAST, min(BLOCK, spare // max(1, each)))
 
     @contextmanager
     def matrix(

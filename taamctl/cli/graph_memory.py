@@ -13,11 +13,12 @@ from taamctl.core.data_set import data_set
 
 if TYPE_CHECKING:
     from taamctl.bank.config import Config
+    from taamctl.bank.room import Room
     from taamctl.planning.counts import Graph
     from taamctl.runtime.job import Context
 
 
-def require(
+def room_of(
     what: str,
     folder: Path,
     named: OneGraph,
@@ -28,18 +29,20 @@ def require(
     per_task: int | None = None,
     wide: bool = False,
     before: Path | None = None,
-) -> None:
-    """Refuse a graph that a bank cannot learn within a limit.
+) -> Room:
+    """Return how much memory a change of a bank has; refuse a graph that cannot do with it.
 
     Args:
         what: is done, for the message.
         per_task: classes of a task; None: as the graph says, else all.
-        wide: rows are in float64.
+        wide: a task's rows before and after are needed at once.
         before: file of a second graph that is held beside it.
     """
+    from taamctl.bank.room import UNLIMITED, Room
+
     limit = size(max_memory)
     if limit is None or (named.graph is None and named.dataset is None):
-        return
+        return UNLIMITED
     from taamctl.bank import manifest, store
     from taamctl.bank.config import from_plain
     from taamctl.planning import counts, graph_need
@@ -61,6 +64,7 @@ def require(
     if before is not None:
         held = graph_need.held(counts.of_file(before))
     graph_need.require(what, graph, work, limit, held)
+    return Room(limit, int(graph_need.solving(graph, work)))
 
 
 def _counted(named: OneGraph, params: Path | None, overrides: list[str] | None) -> Graph:

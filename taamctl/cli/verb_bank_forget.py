@@ -60,7 +60,9 @@ def forget(
     from taamctl.bank import statement as stating
     from taamctl.store import atomic_files
 
-    graph_memory.require("forgetting with", folder, named, max_memory, params, overrides, wide=True)
+    room = graph_memory.room_of(
+        "forgetting with", folder, named, max_memory, params, overrides, wide=True
+    )
     done = forgetting.forget(
         folder,
         source_of(named, data_root, params, overrides),
@@ -70,6 +72,7 @@ def forget(
         wait=not no_wait,
         progress=make_progress(quiet),
         tell=teller(quiet),
+        room=room,
     )
     said = stating.statement(folder, done)
     if statement is not None:

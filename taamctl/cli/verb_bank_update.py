@@ -49,7 +49,7 @@ def update(
     from taamctl.bank import graph_source
     from taamctl.bank import update as growing
 
-    graph_memory.require(
+    room = graph_memory.room_of(
         "the update with", folder, named, max_memory, params, overrides, wide=True, before=before
     )
     earlier = None
@@ -63,6 +63,7 @@ def update(
         wait=not no_wait,
         progress=make_progress(quiet),
         tell=teller(quiet),
+        room=room,
     )
     if as_json:
         typer.echo(json.dumps([asdict(task) for task in done], indent=1))

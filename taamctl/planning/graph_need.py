@@ -56,12 +56,18 @@ def needed(graph: Graph, work: GraphWork) -> float:
     """
     used = graph.stored * graph.joined
     rows = work.rows * graph.nodes
-    width = work.router.profile_width(graph.features)
     made = rows * 4.0 * graph.features * (work.copies + STEP) + KEPT * used * work.rows
     if work.experts:
         made += rows * 4.0 * costs.TRAIN_MODULATED[1] * costs.HIDDEN
-    made += PROFILE * min(rows, ROWS) * width + 8.0 * (work.sums + SOLVED) * width**2
+    made += solving(graph, work)
     return FIXED + held(graph) + max(LOADED * used, 4.0 * used + made)
+
+
+def solving(graph: Graph, work: GraphWork) -> float:
+    """Return the bytes that sums take, and the regression that is solved from them."""
+    width = work.router.profile_width(graph.features)
+    profiles = PROFILE * min(work.rows * graph.nodes, ROWS) * width
+    return profiles + 8.0 * (work.sums + SOLVED) * width**2
 
 
 def require(what: str, graph: Graph, work: GraphWork, limit: int, beside: float = 0.0) -> None:
