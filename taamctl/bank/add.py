@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -32,6 +32,7 @@ from taamctl.bank.graph_change import Place, first_state
 from taamctl.bank.graph_source import Source
 from taamctl.bank.known_nodes import require_unknown
 from taamctl.bank.manifest import Entry, Manifest
+from taamctl.bank.part_hops import Part, propagated
 from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.task_file import Shared, TaskState, with_state
 from taamctl.bank.task_groups import Group, new_groups
@@ -41,33 +42,11 @@ from taamctl.core.progress import SILENT, Progress
 from taamctl.core.rows import of_whole
 from taamctl.core.types import CSR, Array, Task, TaskData
 from taamctl.features import column_sizes, profiles
-from taamctl.features.raw_features import Norm, in_memory
 from taamctl.learning.contract import device as devices
 from taamctl.learning.kernels import class_sums, ridge, squeezed
-from taamctl.propagation.operator import Operator, build
-from taamctl.propagation.powers import hop_matrices
-from taamctl.stream.induce import induce, message_edges
+from taamctl.stream.induce import message_edges
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Part:
-    """The nodes of one part of one task, propagated over their own induced subgraph; where there is
-    a context, its nodes follow them.
-
-    Attributes:
-        hops: j -> S^j X, [N + context, F] float32. y: [N] int64, classes of the task from 0.
-    """
-
-    x: Array | CSR
-    operator: Operator
-    hops: dict[int, torch.Tensor]
-    y: torch.Tensor
-
-    def own(self) -> dict[int, torch.Tensor]:
-        """Return the hop features of the part's own nodes, [N, F]."""
-        return {j: z[: len(self.y)] for j, z in self.hops.items()}
 
 
 @subnormals.flushed()
@@ -262,33 +241,6 @@ def _drawn(config: Config, source: Source, group: Group, norm: str) -> Shared:
     if isinstance(sizes, str):
         return shared
     return replace(shared, feature_sizes=sizes)
-
-
-def propagated(
-    source: Source,
-    adjacency: CSR,
-    ids: Array,
-    y: Array,
-    config: Config,
-    norm: Norm,
-    more: Iterable[int] = (),
-) -> Part:
-    """Propagate features over the subgraph that some nodes induce: no other node is seen, but those
-    of the context.
-
-    Args:
-        ids: [N] nodes, ascending. y: [N] their classes, of the task from 0.
-        more: hops that are wanted beside those of the method and the router.
-    """
-    n = source.graph.num_nodes
-    seen = np.concatenate([ids, np.arange(n - source.context, n)])
-    x = in_memory(source.graph.features, seen, norm).x
-    edges = induce(adjacency, seen, np.array([0, len(seen)]))
-    operator = build(edges, config.precompute.self_loops)
-    wanted = {config.precompute.hops, *config.bank.router.hops, *more}
-    found = hop_matrices(operator, x, wanted, config.precompute.backend)
-    hops = {j: torch.from_numpy(z) for j, z in found.items()}
-    return Part(x, operator, hops, torch.from_numpy(y))
 
 
 def learn(

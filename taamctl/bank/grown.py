@@ -21,6 +21,7 @@ from taamctl.bank.graph_source import Source
 from taamctl.bank.known_nodes import SHOWN, KnownNodes, known_nodes, require_names
 from taamctl.bank.manifest import Entry, Manifest
 from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
+from taamctl.bank.part_hops import Part, propagated
 from taamctl.bank.room import Room
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.bank.task_groups import Group, labels_of
@@ -182,8 +183,8 @@ def refitted(
     """Return a task with its own model learned again, from all its training nodes."""
     place, config = grown.place, grown.config
 
-    def train() -> add.Part:
-        return add.propagated(
+    def train() -> Part:
+        return propagated(
             place.source, place.adjacency, group.train, group.y_train, config, place.norm
         )
 
@@ -202,7 +203,7 @@ def recalibrated(grown: Grown, task: TaskState, group: Group, solved: router.Rou
     """Return a task with what its validation nodes say, looked at again with a router."""
     place, config = grown.place, grown.config
     profiled = range(max(config.infer.hops) + 1)
-    val = add.propagated(
+    val = propagated(
         place.source, place.adjacency, group.val, group.y_val, config, place.norm, profiled
     )
     made = add.with_validation(task, solved, grown.shared, val, config)

@@ -4,6 +4,7 @@ time. What does not fit is refused before the graph is read.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,7 @@ def room_of(
 
     now = store.current(folder)
     config = from_plain(now.config, str(folder / manifest.NAME))
-    graph = _counted(named, params, overrides)
+    graph = _with_context(_counted(named, params, overrides), named)
     tasks = len(now.tasks)
     new = _tasks(graph, per_task)
     if wide:
@@ -76,6 +77,18 @@ def _counted(named: OneGraph, params: Path | None, overrides: list[str] | None) 
         return counts.of_file(remote_files.local(named.graph))
     dataset = named.dataset or ""
     return counts.of_source(data_set(dataset), own_params(dataset, params, overrides))
+
+
+def _with_context(graph: Graph, named: OneGraph) -> Graph:
+    """Return a graph and its context as one, in numbers."""
+    if not named.context:
+        return graph
+    from taamctl.importing.upgrade_graph import file_of
+    from taamctl.planning import counts
+
+    other = counts.of_file(file_of(named.context))
+    stored = graph.stored + other.stored
+    return replace(other, name=graph.name, nodes=graph.nodes + other.nodes, stored=stored)
 
 
 def _tasks(graph: Graph, per_task: int | None) -> int:

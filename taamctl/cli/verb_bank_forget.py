@@ -13,7 +13,7 @@ from typer import Option
 from taamctl.cli import graph_memory
 from taamctl.cli.console import teller
 from taamctl.cli.node_list import node_list
-from taamctl.cli.one_graph import OneGraph, context_of, source_of
+from taamctl.cli.one_graph import OneGraph, with_context
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.verb_bank_make import Folder, NoWait
@@ -65,9 +65,8 @@ def forget(
     )
     done = forgetting.forget(
         folder,
-        source_of(named, data_root, params, overrides),
+        with_context(named, data_root, params, overrides),
         node_list(nodes),
-        context=context_of(named),
         purge=purge,
         wait=not no_wait,
         progress=make_progress(quiet),

@@ -13,7 +13,7 @@ from typer import Option
 
 from taamctl.cli import graph_memory
 from taamctl.cli.console import say, teller
-from taamctl.cli.one_graph import OneGraph, context_of, source_of
+from taamctl.cli.one_graph import OneGraph, with_context
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import AsJson, DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.verb_bank_make import Folder, NoWait
@@ -57,8 +57,7 @@ def update(
         earlier = graph_source.from_file(before)
     done = growing.update(
         folder,
-        source_of(named, data_root, params, overrides),
-        context=context_of(named),
+        with_context(named, data_root, params, overrides),
         before=earlier,
         wait=not no_wait,
         progress=make_progress(quiet),
