@@ -33,7 +33,6 @@ from taamctl.bank.graph_source import Source
 from taamctl.bank.known_nodes import require_unknown
 from taamctl.bank.manifest import Entry, Manifest
 from taamctl.bank.part_hops import Part, propagated
-from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.task_file import Shared, TaskState, with_state
 from taamctl.bank.task_groups import Group, new_groups
 from taamctl.core import subnormals
@@ -44,6 +43,7 @@ from taamctl.core.types import CSR, Array, Task, TaskData
 from taamctl.features import column_sizes, profiles
 from taamctl.learning.contract import device as devices
 from taamctl.learning.kernels import class_sums, ridge, squeezed
+from taamctl.propagation.room import UNLIMITED, Room
 from taamctl.stream.induce import message_edges
 
 Tell = Callable[[str], None]

@@ -16,12 +16,12 @@ from taamctl.bank.config import Config
 from taamctl.bank.graph_source import Source
 from taamctl.bank.node_record import KeyIndex, NodeRecord
 from taamctl.bank.part_rows import PartRows
-from taamctl.bank.room import Room, StoredRows
 from taamctl.bank.task_file import Shared
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import CSR, Array
 from taamctl.features.raw_features import Norm
 from taamctl.learning.kernels import class_sums
+from taamctl.propagation.room import Room, StoredRows
 
 Hops = dict[int, StoredRows]
 CHECKED = 8192  # rows whose checks are computed at once

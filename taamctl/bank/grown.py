@@ -22,13 +22,13 @@ from taamctl.bank.known_nodes import SHOWN, KnownNodes, known_nodes, require_nam
 from taamctl.bank.manifest import Entry, Manifest
 from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
 from taamctl.bank.part_hops import Part, propagated
-from taamctl.bank.room import Room
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.bank.task_groups import Group, labels_of
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.core.types import Array
 from taamctl.learning.contract import device as devices
+from taamctl.propagation.room import Room
 from taamctl.stream.induce import message_edges
 
 Tell = Callable[[str], None]

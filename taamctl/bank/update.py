@@ -25,12 +25,12 @@ from taamctl.bank.grown import (
     written,
 )
 from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
-from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.task_file import TaskState, with_state
 from taamctl.bank.task_groups import Group, part_by_name
 from taamctl.core import subnormals
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array
+from taamctl.propagation.room import UNLIMITED, Room
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from taamctl.core.data_set import data_set
 
 if TYPE_CHECKING:
     from taamctl.bank.config import Config
-    from taamctl.bank.room import Room
     from taamctl.planning.counts import Graph
+    from taamctl.propagation.room import Room
     from taamctl.runtime.job import Context
 
 
@@ -39,7 +39,7 @@ def room_of(
         wide: a task's rows before and after are needed at once.
         before: file of a second graph that is held beside it.
     """
-    from taamctl.bank.room import UNLIMITED, Room
+    from taamctl.propagation.room import UNLIMITED, Room
 
     limit = size(max_memory)
     if limit is None or (named.graph is None and named.dataset is None):

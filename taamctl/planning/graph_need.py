@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import mib
 from taamctl.core.units import MIB, format_bytes
-from taamctl.learning.kernels.ridge import ROWS
+from taamctl.learning.kernels import ridge_memory
 from taamctl.params.train_params import RidgeParams
 from taamctl.planning import costs
 from taamctl.planning.counts import Graph
@@ -17,9 +17,7 @@ from taamctl.planning.memory_need import SPARE
 
 LOADED = 14.0  # bytes per entry used, while edges are joined with their reverses
 KEPT = 24.0  # bytes per entry of the nodes at work
-PROFILE = 12.0  # bytes per number of the profiles at work
 NODE = 24.0  # bytes per node
-SOLVED = 16  # P x P matrices of float64 beside the sums, while a regression is solved
 STEP = 4  # N x F arrays that a step of propagation in float64 amounts to
 FIXED = costs.TORCH + 100 * MIB
 
@@ -65,9 +63,7 @@ def needed(graph: Graph, work: GraphWork) -> float:
 
 def solving(graph: Graph, work: GraphWork) -> float:
     """Return the bytes that sums take, and the regression that is solved from them."""
-    width = work.router.profile_width(graph.features)
-    profiles = PROFILE * min(work.rows * graph.nodes, ROWS) * width
-    return profiles + 8.0 * (work.sums + SOLVED) * width**2
+    return float(ridge_memory.bytes_of(work.router.profile_width(graph.features), work.sums))
 
 
 def require(what: str, graph: Graph, work: GraphWork, limit: int, beside: float = 0.0) -> None:

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from taamctl.bank import add, part_rows, room, store
+from taamctl.bank import add, part_rows, store
 from taamctl.bank.config import Config
 from taamctl.bank.forget import forget
 from taamctl.bank.graph_source import Source
 from taamctl.bank.part_rows import PartRows
-from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.update import update
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.graph.canonical import from_scipy, to_scipy
+from taamctl.propagation import room
 from taamctl.propagation.operator import build
+from taamctl.propagation.room import UNLIMITED, Room
 
 LITTLE = Room(1)
 
