@@ -13,7 +13,6 @@ from taamctl.cli.one_graph import OneGraph, own_params
 from taamctl.core.data_set import data_set
 
 if TYPE_CHECKING:
-    from taamctl.bank.config import Config
     from taamctl.planning.counts import Graph
     from taamctl.propagation.room import Room
     from taamctl.runtime.job import Context
@@ -46,21 +45,13 @@ def room_of(
         return UNLIMITED
     from taamctl.bank import manifest, store
     from taamctl.bank.config import from_plain
+    from taamctl.cli.bank_work import work_of
     from taamctl.planning import counts, graph_need
 
     now = store.current(folder)
     config = from_plain(now.config, str(folder / manifest.NAME))
     graph = _with_context(_counted(named, params, overrides), named)
-    tasks = len(now.tasks)
-    new = _tasks(graph, per_task)
-    if wide:
-        new = max(1, tasks)
-    rows = config.split.train * min(1.0, counts.LARGEST / new)
-    sums = tasks + new
-    if config.bank.sums == "class":
-        sums = len(now.classes) + graph.classes
-    copies = _copies(config, wide=wide)
-    work = graph_need.GraphWork(rows, copies, config.bank.router, sums, config.has_experts)
+    work = work_of(now, config, graph, per_task, wide=wide)
     held = 0.0
     if before is not None:
         held = graph_need.held(counts.of_file(before))
@@ -91,19 +82,6 @@ def _with_context(graph: Graph, named: OneGraph) -> Graph:
     return replace(other, name=graph.name, nodes=graph.nodes + other.nodes, stored=stored)
 
 
-def _tasks(graph: Graph, per_task: int | None) -> int:
-    """Return how many tasks its classes make."""
-    if per_task is None:
-        return graph.tasks or 1
-    return max(1, graph.classes // per_task)
-
-
-def _copies(config: Config, *, wide: bool) -> int:
-    """Return how many arrays of rows are held: features, and the hops of method and router."""
-    hops = {config.precompute.hops, *config.bank.router.hops}
-    return (1 + wide) * (1 + len(hops))
-
-
 def require_replays(context: Context) -> None:
     """Refuse data sets whose replay does not fit into the context's limit."""
     if context.max_memory is None:
@@ -117,6 +95,6 @@ def require_replays(context: Context) -> None:
     hops = {context.params.section(PrecomputeParams).hops, *router.hops}
     for name in context.params.section(RunParams).datasets:
         graph = counts.of_dataset(context, name)
-        # features as they are and normalised; the sums of every class
-        work = graph_need.GraphWork(1.0, 2 + len(hops), router, graph.classes, experts=True)
+        # the rows that are answered or learned at once; the sums of every class
+        work = graph_need.GraphWork(1.0, len(hops), router, graph.classes, experts=False)
         graph_need.require("the replay of", graph, work, context.max_memory)

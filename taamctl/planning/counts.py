@@ -144,6 +144,19 @@ def of_file(path: Path) -> Graph:
     return of_source(described(path.stem, module(path)), None)
 
 
+def largest_task(path: Path) -> float:
+    """Return the share of a graph file's nodes that the largest of its tasks has; without tasks of
+    its own, all that have a label.
+    """
+    with _graph_file.opened(path) as graph:
+        labels = graph.read("labels")
+        task = np.zeros(graph.shape("classes/name")[0], np.int64)
+        if graph.has("given/arrival"):
+            task = graph.read("given/arrival")
+    counts = np.bincount(task[labels[labels >= 0]], minlength=1)
+    return float(counts.max() / max(1, len(labels)))
+
+
 def of_source(source: DataSet, own: object) -> Graph:
     """Return the same of a data set with its own parameters."""
     name = source.name
