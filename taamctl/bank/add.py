@@ -7,8 +7,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +40,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.rows import of_whole
 from taamctl.core.types import CSR, Array, Task, TaskData
-from taamctl.features import column_sizes, profiles
+from taamctl.features import column_sizes
 from taamctl.learning.contract import device as devices
 from taamctl.learning.kernels import class_sums, ridge, squeezed
 from taamctl.propagation.room import UNLIMITED, Room
@@ -158,7 +158,7 @@ def _add_one(
     scaled = shared.norm(norm)
 
     def train() -> Part:
-        return propagated(source, adjacency, group.train, group.y_train, config, scaled)
+        return propagated(source, adjacency, group.train, group.y_train, config, scaled, room=room)
 
     task = learn(config, shared, now.bounds, group, train, device, progress)
     if shared.salt is not None:
@@ -170,8 +170,10 @@ def _add_one(
     solved = router.solve([t.sums for t in tasks], [t.classes for t in tasks], params)
     task = replace(task, nodes=(len(group.train), len(group.val)))
     profiled = range(max(config.infer.hops) + 1)
-    val = propagated(source, adjacency, group.val, group.y_val, config, scaled, profiled)
-    task = with_validation(task, solved, shared, val, config)
+    with propagated(
+        *(source, adjacency, group.val, group.y_val, config, scaled, profiled, room)
+    ) as val:
+        task = with_validation(task, solved, shared, val, config)
     solved = replace(solved, honest=honest_fit.fitted([*known, task], solved, shared, config))
     return _committed(folder, before, now, task, solved, source.graph.name)
 
@@ -260,22 +262,16 @@ def learn(
         train: what returns the task's training nodes.
     """
     if config.bank.sums == "class":
-        model = fitted(config, shared, bounds, group, train, device, progress)
+        model = fitted_alone(config, shared, bounds, group, train, device, progress)
         return _new_task(group, model)
-    part = train()
-    model = fitted(config, shared, bounds, group, lambda: part, device, progress)
-    own_hops = part.own()
-    hops = {j: own_hops[j] for j in config.bank.router.hops}
-
-    def sums() -> ridge.Sums:
-        params = config.bank.router
-        made = ridge.collect(hops, part.y, len(group.names), shared.lift, params)
-        return squeezed.stored(made, len(class_sums.views_of(params)))
-
-    means = profiles.hop_means(
-        part.operator, part.x, np.array([0, len(part.y)]), config.precompute.max_hop
-    )[0].astype(np.float32)
-    return replace(_new_task(group, model), hop_mean=means, sums=cache(sums))
+    params = config.bank.router
+    with train() as part:
+        model = fitted(config, shared, bounds, group, lambda: part, device, progress)
+        hops = {j: part.hops[j] for j in params.hops}
+        sums = ridge.collect(hops, part.y, len(group.names), shared.lift, params)
+        means = part.means(config.precompute.max_hop).astype(np.float32)
+    sums = squeezed.stored(sums, len(class_sums.views_of(params)))
+    return replace(_new_task(group, model), hop_mean=means, sums=lambda: sums)
 
 
 def _new_task(group: Group, model: Fitted) -> TaskState:
@@ -348,6 +344,24 @@ def fitted(
     state = {name: np.array(array) for name, array in method.state().items()}
     expert = task_file.expert(config, shared, state, len(group.names))
     return Fitted(own, losses, state, task_file.reference(expert, shared))
+
+
+def fitted_alone(
+    config: Config,
+    shared: Shared,
+    bounds: tuple[tuple[int, int], ...],
+    group: Group,
+    train: Callable[[], Part],
+    device: torch.device,
+    progress: Progress,
+) -> Fitted:
+    """Return what `fitted` returns, where nothing else looks at the task's training nodes."""
+    with ExitStack() as files:
+
+        def part() -> Part:
+            return files.enter_context(train())
+
+        return fitted(config, shared, bounds, group, part, device, progress)
 
 
 def with_validation(

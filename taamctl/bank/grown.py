@@ -5,7 +5,7 @@ with, and the generation that they end with.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -181,15 +181,13 @@ def refitted(
     grown: Grown, position: int, task: TaskState, group: Group, progress: Progress
 ) -> TaskState:
     """Return a task with its own model learned again, from all its training nodes."""
-    place, config = grown.place, grown.config
+    config = grown.config
+    bounds = grown.now.bounds[:position]
 
     def train() -> Part:
-        return propagated(
-            place.source, place.adjacency, group.train, group.y_train, config, place.norm
-        )
+        return _propagated(grown, group.train, group.y_train)
 
-    bounds = grown.now.bounds[:position]
-    model = add.fitted(config, grown.shared, bounds, group, train, grown.device, progress)
+    model = add.fitted_alone(config, grown.shared, bounds, group, train, grown.device, progress)
     return replace(
         task,
         loss=model.losses,
@@ -201,13 +199,16 @@ def refitted(
 
 def recalibrated(grown: Grown, task: TaskState, group: Group, solved: router.Router) -> TaskState:
     """Return a task with what its validation nodes say, looked at again with a router."""
-    place, config = grown.place, grown.config
-    profiled = range(max(config.infer.hops) + 1)
-    val = propagated(
-        place.source, place.adjacency, group.val, group.y_val, config, place.norm, profiled
-    )
-    made = add.with_validation(task, solved, grown.shared, val, config)
+    profiled = range(max(grown.config.infer.hops) + 1)
+    with _propagated(grown, group.val, group.y_val, profiled) as val:
+        made = add.with_validation(task, solved, grown.shared, val, grown.config)
     return replace(made, nodes=(task.nodes[0], len(group.val)))
+
+
+def _propagated(grown: Grown, ids: Array, y: Array, more: Iterable[int] = ()) -> Part:
+    """Propagate some nodes of the graph as those of one part."""
+    place, config = grown.place, grown.config
+    return propagated(place.source, place.adjacency, ids, y, config, place.norm, more, place.room)
 
 
 def solved_anew(grown: Grown, changed: Mapping[int, TaskState]) -> router.Router:
