@@ -16,6 +16,7 @@ from taamctl.bank.forget import forget
 from taamctl.bank.graph_source import Source
 from taamctl.bank.part_rows import PartRows
 from taamctl.bank.update import update
+from taamctl.core.outside import Outside
 from taamctl.core.types import CSR, Given, NodeGraph
 from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.propagation import room
@@ -30,22 +31,22 @@ def named(graph: NodeGraph) -> NodeGraph:
     return replace(graph, given=Given(node_id=names))
 
 
-def first(graph: NodeGraph, count: int) -> NodeGraph:
-    """Return the graph of the first nodes."""
-    x = graph.features
+def between(graph: NodeGraph, low: int, high: int) -> NodeGraph:
+    """Return the graph of the nodes [low, high)."""
+    x, edges = graph.features, to_scipy(graph.adjacency, np.int8)
     return replace(
         graph,
-        adjacency=from_scipy(to_scipy(graph.adjacency, np.int8)[:count, :count], binary=True),
-        features=x.rows(0, count) if isinstance(x, CSR) else x[:count],
-        labels=graph.labels[:count],
-        given=Given(node_id=graph.given.node_id[:count]),
+        adjacency=from_scipy(edges[low:high, low:high], binary=True),
+        features=x.rows(low, high) if isinstance(x, CSR) else x[low:high],
+        labels=graph.labels[low:high],
+        given=Given(node_id=graph.given.node_id[low:high]),
     )
 
 
 def lived(folder: Path, config: Config, graph: NodeGraph, have: Room) -> dict[str, bytes]:
     """Return the files of a bank that learned, grew and forgot."""
     store.create(folder, config)
-    add.add(folder, Source(first(graph, 110)), per_task=2, room=have)
+    add.add(folder, Source(between(graph, 0, 110)), per_task=2, room=have)
     update(folder, Source(graph), room=have)
     gone = graph.given.node_id[[3, 40, 150]].tolist()
     forget(folder, Source(graph), gone, room=have)
@@ -53,20 +54,60 @@ def lived(folder: Path, config: Config, graph: NodeGraph, have: Room) -> dict[st
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("norm", ["none", "row"])
+@pytest.mark.parametrize("method", ["analytic", "linear_probe"])
 def test_no_byte_of_a_bank_depends_on_the_limit(
-    tmp_path, graph, config: Callable[..., Config], monkeypatch, sparse, norm
+    tmp_path, graph, config: Callable[..., Config], monkeypatch, sparse, method
 ) -> None:
     monkeypatch.setattr(add.os, "urandom", lambda count: bytes(range(count)))
-    draw = np.random.default_rng([sparse, len(norm)])
+    draw = np.random.default_rng([sparse, len(method)])
+    norm = draw.choice(["none", "row"])
     features = int(draw.integers(9, 300))
     made = named(graph(tuple("abcd"), 45, features, seed=int(draw.integers(99)), sparse=sparse))
-    like = config("analytic", "bank.sums=class", f"precompute.feature_norm={norm}")
+    like = config(method, "bank.sums=class", f"precompute.feature_norm={norm}")
     free = lived(tmp_path / "free", like, made, UNLIMITED)
     monkeypatch.setattr(room, "LEAST", int(draw.integers(1, 9)))
     monkeypatch.setattr(room, "ArrayBlocks", None)  # nothing is in memory then
     assert lived(tmp_path / "little", like, made, LITTLE) == free
     assert any(name.startswith("tasks/0004") for name in free)
+
+
+@pytest.mark.parametrize("method", ["analytic", "taam"])
+def test_no_byte_of_a_task_that_is_one_sum_depends_on_the_limit(
+    tmp_path, graph, config: Callable[..., Config], monkeypatch, method
+) -> None:
+    draw = np.random.default_rng(len(method))
+    made = Source(graph(tuple("abcd"), 45, int(draw.integers(9, 300)), seed=len(method)))
+    files = []
+    for name, have in (("free", UNLIMITED), ("little", LITTLE)):
+        store.create(tmp_path / name, config(method))
+        add.add(tmp_path / name, made, per_task=2, room=have)
+        files.append([p.read_bytes() for p in sorted((tmp_path / name).rglob("*.h5"))])
+        monkeypatch.setattr(room, "ArrayBlocks", None)  # nothing is in memory then
+    assert files[0] == files[1]
+
+
+def test_no_byte_depends_on_the_limit_where_neighbours_are_given_beside(
+    tmp_path, graph, config: Callable[..., Config], monkeypatch
+) -> None:
+    monkeypatch.setattr(add.os, "urandom", lambda count: bytes(range(count)))
+    made = named(graph(tuple("abcd"), 45, 17, seed=6))
+    ends = to_scipy(made.adjacency, np.int8)[150:, :150].tocoo()
+    names = made.given.node_id[:150][ends.col]
+    both = Outside(
+        np.tile(ends.row, 2).astype(np.int64),
+        np.tile(names, 2),
+        np.repeat([True, False], len(names)),
+    )
+    late = replace(between(made, 150, 180), outside=both)
+    files = []
+    for name, have in (("free", UNLIMITED), ("little", LITTLE)):
+        store.create(tmp_path / name, config("analytic", "bank.sums=class"))
+        add.add(tmp_path / name, Source(between(made, 0, 150)), per_task=2)
+        if have is LITTLE:
+            monkeypatch.setattr(room, "ArrayBlocks", None)
+        update(tmp_path / name, Source(late), context=Source(between(made, 0, 150)), room=have)
+        files.append([p.read_bytes() for p in sorted((tmp_path / name).rglob("*.h5"))])
+    assert files[0] == files[1]
 
 
 @pytest.mark.parametrize("have", [UNLIMITED, LITTLE])
