@@ -78,8 +78,8 @@ def propagated(
     """
     n = source.graph.num_nodes
     seen = np.concatenate([ids, np.arange(n - source.context, n)])
-    edges = induce(adjacency, seen, np.array([0, len(seen)]))
-    operator = build(edges, config.precompute.self_loops)
+    inside = np.array([0, len(seen)])
+    operator = build(induce(adjacency, seen, inside), config.precompute.self_loops)
     wanted = sorted({config.precompute.hops, *config.bank.router.hops, *more})
     shape = (len(seen), source.graph.num_features)
     step = 4 * COPIES * len(seen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from taamctl.bank.config import Config
 from taamctl.bank.manifest import Manifest
 from taamctl.planning import counts
@@ -10,17 +12,24 @@ from taamctl.planning.graph_need import COPIES, STEP, GraphWork
 
 
 def work_of(
-    now: Manifest, config: Config, graph: Graph, per_task: int | None, *, wide: bool
+    now: Manifest,
+    config: Config,
+    graph: Graph,
+    per_task: int | None = None,
+    *,
+    wide: bool = False,
+    beside: int = 0,
 ) -> GraphWork:
     """Return what is done with a graph.
 
     Args:
         per_task: classes of a new task; None: as the graph says, else all.
         wide: tasks change that the bank has; else it learns new ones.
+        beside: how many of the nodes are those of a context.
     """
     share, matrices = _new(config, graph, per_task)
     if wide:
-        share, matrices = _known(now)
+        share, matrices = _known(now, graph, beside)
     tasks = len(now.tasks) + _tasks(graph, per_task)
     return GraphWork(
         share * (1 - config.split.val),
@@ -32,12 +41,18 @@ def work_of(
     )
 
 
-def _known(now: Manifest) -> tuple[float, int]:
-    """Return the share of its nodes that the largest task of a bank has, and how many Gram matrices
-    are held when all tasks change: one a class, as half a matrix before and after.
+def _known(now: Manifest, graph: Graph, beside: int) -> tuple[float, int]:
+    """Return the share of a graph's nodes that belongs to the largest task of a bank, and how many
+    Gram matrices are held when all tasks change: one a class, as half a matrix before and after.
     """
-    sizes = [task.train + task.val for task in now.tasks]
-    return max(sizes, default=1) / max(1, sum(sizes)), len(now.classes)
+    known = [task.train + task.val for task in now.tasks]
+    share = max(known, default=1) / max(1, sum(known))
+    if graph.file is not None:
+        sizes, _ = counts.class_sizes(graph.file)
+        given = [sum(sizes.get(name, 0) for name in task.classes) for task in now.tasks]
+        every = [own + min(old, beside) for own, old in zip(given, known, strict=True)]
+        share = max(every, default=0) / max(1, graph.nodes)
+    return share, len(now.classes)
 
 
 def _new(config: Config, graph: Graph, per_task: int | None) -> tuple[float, int]:
@@ -47,7 +62,11 @@ def _new(config: Config, graph: Graph, per_task: int | None) -> tuple[float, int
     tasks = _tasks(graph, per_task)
     share = min(1.0, counts.LARGEST / tasks)
     if graph.file is not None and per_task is None:
-        share = counts.largest_task(graph.file)
+        found: Counter[int] = Counter()
+        sizes, task = counts.class_sizes(graph.file)
+        for name, size in sizes.items():
+            found[task[name]] += size
+        share = max(found.values(), default=0) / max(1, graph.nodes)
     if config.bank.sums == "task":
         return share, 1
     return share, -(-graph.classes // tasks)

@@ -50,8 +50,10 @@ def room_of(
 
     now = store.current(folder)
     config = from_plain(now.config, str(folder / manifest.NAME))
-    graph = _with_context(_counted(named, params, overrides), named)
-    work = work_of(now, config, graph, per_task, wide=wide)
+    own = _counted(named, params, overrides)
+    graph = _with_context(own, named)
+    beside = graph.nodes - own.nodes
+    work = work_of(now, config, graph, per_task, wide=wide, beside=beside)
     held = 0.0
     if before is not None:
         held = graph_need.held(counts.of_file(before))
@@ -79,7 +81,8 @@ def _with_context(graph: Graph, named: OneGraph) -> Graph:
 
     other = counts.of_file(file_of(named.context))
     stored = graph.stored + other.stored
-    return replace(other, name=graph.name, nodes=graph.nodes + other.nodes, stored=stored)
+    nodes = graph.nodes + other.nodes
+    return replace(graph, nodes=nodes, stored=stored, joined=other.joined)
 
 
 def require_replays(context: Context) -> None:

@@ -97,8 +97,8 @@ class WholeGraph:
         Args:
             nodes: ascending. wanted: the hops that are looked at.
         """
-        edges = induce(self.edges, nodes, np.array([0, len(nodes)]))
-        operator = build(edges, params.self_loops)
+        inside = np.array([0, len(nodes)])
+        operator = build(induce(self.edges, nodes, inside), params.self_loops)
         hops, n, f = sorted(set(wanted)), len(nodes), self.features.shape[1]
         step = 4 * COPIES * n
         whole = 4 * n * f * (1 + len(hops)) + step * min(f, BLOCK)
