@@ -82,7 +82,7 @@ def logits(folder: Path, source: Source) -> Array:
     every = add.propagated(source, edges, np.arange(n), np.zeros(n, np.int64), config, norm)
     hops = config.bank.router.hops
     return bank.router.scores(
-        bank.shared.lift.profile({j: every.hops[j] for j in hops}, hops)
+        bank.shared.lift.profile({j: every.own()[j] for j in hops}, hops)
     ).numpy()
 
 

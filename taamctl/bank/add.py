@@ -5,9 +5,9 @@ task.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +29,8 @@ from taamctl.bank.config import Config, from_plain
 from taamctl.bank.context import joined, unused
 from taamctl.bank.graph_source import Source
 from taamctl.bank.manifest import Entry, Manifest
+from taamctl.bank.part_hops import Part, propagated
 from taamctl.bank.place import Place
-from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.task_file import Shared, TaskState, with_state
 from taamctl.bank.task_groups import Group, new_groups
 from taamctl.bank.written_tasks import committed
@@ -39,34 +39,13 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.rows import of_whole
 from taamctl.core.types import CSR, Array, Task, TaskData
-from taamctl.features import column_sizes, profiles
-from taamctl.features.raw_features import Norm, in_memory
+from taamctl.features import column_sizes
 from taamctl.learning.contract import device as devices
 from taamctl.learning.kernels import class_sums, ridge, squeezed
-from taamctl.propagation.operator import Operator, build
-from taamctl.propagation.powers import hop_matrices
-from taamctl.stream.induce import induce, message_edges
+from taamctl.propagation.room import UNLIMITED, Room
+from taamctl.stream.induce import message_edges
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Part:
-    """The nodes of one part of one task, propagated over their own induced subgraph; where there is
-    a context, its nodes follow them.
-
-    Attributes:
-        hops: j -> S^j X, [N + context, F] float32. y: [N] int64, classes of the task from 0.
-    """
-
-    x: Array | CSR
-    operator: Operator
-    hops: dict[int, torch.Tensor]
-    y: torch.Tensor
-
-    def own(self) -> dict[int, torch.Tensor]:
-        """Return the hop features of the part's own nodes, [N, F]."""
-        return {j: z[: len(self.y)] for j, z in self.hops.items()}
 
 
 @subnormals.flushed()
@@ -178,7 +157,7 @@ def _add_one(
     scaled = shared.norm(norm)
 
     def train() -> Part:
-        return propagated(source, adjacency, group.train, group.y_train, config, scaled)
+        return propagated(source, adjacency, group.train, group.y_train, config, scaled, room=room)
 
     task = learn(config, shared, now.bounds, group, train, device, progress)
     changed: dict[int, TaskState] = {}
@@ -193,8 +172,10 @@ def _add_one(
     solved = router.solve([t.sums for t in tasks], [t.classes for t in tasks], params)
     task = replace(task, nodes=(len(group.train), len(group.val)))
     profiled = range(max(config.infer.hops) + 1)
-    val = propagated(source, adjacency, group.val, group.y_val, config, scaled, profiled)
-    task = with_validation(task, solved, shared, val, config)
+    with propagated(
+        *(source, adjacency, group.val, group.y_val, config, scaled, profiled, room)
+    ) as val:
+        task = with_validation(task, solved, shared, val, config)
     solved = replace(solved, honest=honest_fit.fitted([*known, task], solved, shared, config))
     return committed(folder, before, now, task, changed, solved, source.graph.name)
 
@@ -227,33 +208,6 @@ def _drawn(config: Config, source: Source, group: Group, norm: str) -> Shared:
     return replace(shared, feature_sizes=sizes)
 
 
-def propagated(
-    source: Source,
-    adjacency: CSR,
-    ids: Array,
-    y: Array,
-    config: Config,
-    norm: Norm,
-    more: Iterable[int] = (),
-) -> Part:
-    """Propagate features over the subgraph that some nodes induce: no other node is seen, but those
-    of the context.
-
-    Args:
-        ids: [N] nodes, ascending. y: [N] their classes, of the task from 0.
-        more: hops that are wanted beside those of the method and the router.
-    """
-    n = source.graph.num_nodes
-    seen = np.concatenate([ids, np.arange(n - source.context, n)])
-    x = in_memory(source.graph.features, seen, norm).x
-    edges = induce(adjacency, seen, np.array([0, len(seen)]))
-    operator = build(edges, config.precompute.self_loops)
-    wanted = {config.precompute.hops, *config.bank.router.hops, *more}
-    found = hop_matrices(operator, x, wanted, config.precompute.backend)
-    hops = {j: torch.from_numpy(z) for j, z in found.items()}
-    return Part(x, operator, hops, torch.from_numpy(y))
-
-
 def learn(
     config: Config,
     shared: Shared,
@@ -271,22 +225,16 @@ def learn(
         train: what returns the task's training nodes.
     """
     if config.bank.sums == "class":
-        model = fitted(config, shared, bounds, group, train, device, progress)
+        model = fitted_alone(config, shared, bounds, group, train, device, progress)
         return _new_task(group, model)
-    part = train()
-    model = fitted(config, shared, bounds, group, lambda: part, device, progress)
-    own_hops = part.own()
-    hops = {j: own_hops[j] for j in config.bank.router.hops}
-
-    def sums() -> ridge.Sums:
-        params = config.bank.router
-        made = ridge.collect(hops, part.y, len(group.names), shared.lift, params)
-        return squeezed.stored(made, len(class_sums.views_of(params)))
-
-    means = profiles.hop_means(
-        part.operator, part.x, np.array([0, len(part.y)]), config.precompute.max_hop
-    )[0].astype(np.float32)
-    return replace(_new_task(group, model), hop_mean=means, sums=cache(sums))
+    params = config.bank.router
+    with train() as part:
+        model = fitted(config, shared, bounds, group, lambda: part, device, progress)
+        hops = {j: part.hops[j] for j in params.hops}
+        sums = ridge.collect(hops, part.y, len(group.names), shared.lift, params)
+        means = part.means(config.precompute.max_hop).astype(np.float32)
+    sums = squeezed.stored(sums, len(class_sums.views_of(params)))
+    return replace(_new_task(group, model), hop_mean=means, sums=lambda: sums)
 
 
 def _new_task(group: Group, model: Fitted) -> TaskState:
@@ -359,6 +307,24 @@ def fitted(
     state = {name: np.array(array) for name, array in method.state().items()}
     expert = task_file.expert(config, shared, state, len(group.names))
     return Fitted(own, losses, state, task_file.reference(expert, shared))
+
+
+def fitted_alone(
+    config: Config,
+    shared: Shared,
+    bounds: tuple[tuple[int, int], ...],
+    group: Group,
+    train: Callable[[], Part],
+    device: torch.device,
+    progress: Progress,
+) -> Fitted:
+    """Return what `fitted` returns, where nothing else looks at the task's training nodes."""
+    with ExitStack() as files:
+
+        def part() -> Part:
+            return files.enter_context(train())
+
+        return fitted(config, shared, bounds, group, part, device, progress)
 
 
 def with_validation(

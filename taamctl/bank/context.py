@@ -120,9 +120,13 @@ def joined_edges(own: CSR, other: CSR, outside: Outside, places: Array) -> CSR:
     far = places + n
     receives = np.where(outside.into, outside.row, far)
     sends = np.where(outside.into, far, outside.row)
-    inside = sp.block_diag((to_scipy(own, np.int8), to_scipy(other, np.int8)), "csr")
+    nodes = n + other.shape[0]
+    pointer = np.concatenate([own.indptr, own.nnz + other.indptr[1:]])
+    inside = CSR(
+        pointer, np.concatenate([own.indices, other.indices + np.int32(n)]), None, (nodes, nodes)
+    )
     between = sp.csr_matrix((np.ones(len(far), np.int8), (receives, sends)), shape=inside.shape)
-    return from_scipy(inside + between, binary=True)
+    return from_scipy(to_scipy(inside, np.int8) + between, binary=True)
 
 
 def unused(outside: Outside | None) -> str:

@@ -30,7 +30,6 @@ from taamctl.bank.grown import (
 from taamctl.bank.known_nodes import SHOWN
 from taamctl.bank.manifest import Manifest
 from taamctl.bank.node_record import TRAIN
-from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.sight import Sights
 from taamctl.bank.task_file import TaskState, with_state
 from taamctl.core import subnormals
@@ -38,6 +37,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array
 from taamctl.features import column_sizes
+from taamctl.propagation.room import UNLIMITED, Room
 
 AGAIN, AWAY, KEPT = "learned again", "taken away", "never saw them"
 

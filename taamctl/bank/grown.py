@@ -4,7 +4,7 @@ with, and the generation that they end with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -19,8 +19,8 @@ from taamctl.bank.graph_source import Source
 from taamctl.bank.known_nodes import SHOWN, KnownNodes, known_nodes, require_names
 from taamctl.bank.manifest import Manifest
 from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
+from taamctl.bank.part_hops import Part, propagated
 from taamctl.bank.place import Place
-from taamctl.bank.room import Room
 from taamctl.bank.sight import Sights
 from taamctl.bank.task_file import Shared, TaskState
 from taamctl.bank.task_groups import Group, labels_of
@@ -29,6 +29,7 @@ from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
 from taamctl.core.types import Array
 from taamctl.learning.contract import device as devices
+from taamctl.propagation.room import Room
 from taamctl.stream.induce import message_edges
 
 Tell = Callable[[str], None]
@@ -189,15 +190,13 @@ def refitted(
     grown: Grown, position: int, task: TaskState, group: Group, progress: Progress
 ) -> TaskState:
     """Return a task with its own model learned again, from all its training nodes."""
-    place, config = grown.place, grown.config
-
-    def train() -> add.Part:
-        return add.propagated(
-            place.source, place.adjacency, group.train, group.y_train, config, place.norm
-        )
-
+    config = grown.config
     bounds = grown.now.bounds[:position]
-    model = add.fitted(config, grown.shared, bounds, group, train, grown.device, progress)
+
+    def train() -> Part:
+        return _propagated(grown, group.train, group.y_train)
+
+    model = add.fitted_alone(config, grown.shared, bounds, group, train, grown.device, progress)
     return replace(
         task,
         loss=model.losses,
@@ -209,13 +208,16 @@ def refitted(
 
 def recalibrated(grown: Grown, task: TaskState, group: Group, solved: router.Router) -> TaskState:
     """Return a task with what its validation nodes say, looked at again with a router."""
-    place, config = grown.place, grown.config
-    profiled = range(max(config.infer.hops) + 1)
-    val = add.propagated(
-        place.source, place.adjacency, group.val, group.y_val, config, place.norm, profiled
-    )
-    made = add.with_validation(task, solved, grown.shared, val, config)
+    profiled = range(max(grown.config.infer.hops) + 1)
+    with _propagated(grown, group.val, group.y_val, profiled) as val:
+        made = add.with_validation(task, solved, grown.shared, val, grown.config)
     return replace(made, nodes=(task.nodes[0], len(group.val)))
+
+
+def _propagated(grown: Grown, ids: Array, y: Array, more: Iterable[int] = ()) -> Part:
+    """Propagate some nodes of the graph as those of one part."""
+    place, config = grown.place, grown.config
+    return propagated(place.source, place.adjacency, ids, y, config, place.norm, more, place.room)
 
 
 def solved_anew(grown: Grown, changed: Mapping[int, TaskState]) -> router.Router:

@@ -24,10 +24,8 @@ from taamctl.propagation.backends import BACKENDS, Step
 from taamctl.propagation.column_blocks import ArrayBlocks, Blocks, FileBlocks
 from taamctl.propagation.operator import Operator
 from taamctl.propagation.powers import BLOCK, write_hops
+from taamctl.propagation.room import COPIES
 
-# arrays of N x columns that exist while a block is propagated, as measured with what the sparse
-# product keeps
-COPIES = 10
 # of one row block; fixed, because the last bits of a matrix product may depend on its size
 ELEMENTS = 1 << 21
 

@@ -11,14 +11,13 @@ import numpy as np
 import torch
 
 from taamctl.bank.config import Config
-from taamctl.bank.graph_source import dense
 from taamctl.core.seeding import numpy_generator
 from taamctl.core.types import CSR, Array
-from taamctl.features.raw_features import take_rows
 from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.learning.kernels.ridge import Lift
 from taamctl.propagation.operator import Operator, build
 from taamctl.propagation.powers import hop_matrices
+from taamctl.propagation.room import StoredRows
 from taamctl.store import artefacts
 
 
@@ -58,7 +57,7 @@ def read_val(file: artefacts.Artefact) -> KeptVal | None:
     return KeptVal(file.read("val/x"), file.read("val/class"), file.read("val/edges"))
 
 
-def drawn(x: Array | CSR, operator: Operator, label: Array, most: int) -> KeptVal | None:
+def drawn(x: StoredRows, operator: Operator, label: Array, most: int) -> KeptVal | None:
     """Return at most so many nodes of a task, drawn at random; None where there is none.
 
     Args:
@@ -72,9 +71,7 @@ def drawn(x: Array | CSR, operator: Operator, label: Array, most: int) -> KeptVa
     among = to_scipy(operator.adjacency, np.int8)[chosen][:, chosen].tocoo()
     apart = among.row != among.col
     edges = np.stack([among.row[apart], among.col[apart]]).astype(np.int64)
-    rows = take_rows(x, chosen)
-    if isinstance(rows, CSR):
-        rows = dense(rows)
+    rows = x[torch.from_numpy(chosen)].numpy()
     return KeptVal(rows, label[chosen].astype(np.int64), edges)
 
 

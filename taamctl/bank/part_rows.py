@@ -10,14 +10,14 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 
 from taamctl.bank.graph_source import Source
-from taamctl.bank.room import Room, StoredRows, raw_rows
 from taamctl.core.types import CSR, Array
 from taamctl.features import profiles
-from taamctl.features.raw_features import Norm
+from taamctl.features.raw_features import Norm, in_room, raw_rows
 from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.propagation.column_blocks import Blocks
 from taamctl.propagation.operator import RANGE, Operator, build
 from taamctl.propagation.powers import BLOCK, powers
+from taamctl.propagation.room import Room, StoredRows
 from taamctl.stream.induce import induce
 
 COPIES = 4  # float64 columns of all nodes that exist while one is propagated
@@ -47,7 +47,7 @@ class PartRows:
         self.ids = ids
         self.links = np.diff(edges.indptr) + np.bincount(edges.indices, minlength=len(ids))
         self._operator = build(edges, self_loops)
-        self._source = source
+        self._features = source.graph.features
         self._norm = norm
         self._room = room
 
@@ -66,8 +66,8 @@ class PartRows:
     def hop_sum(self, last: int) -> Array:
         """Return the sum over all nodes of S^j X, j = 0..last, [last + 1, F] float64."""
         weights = profiles.hop_weights(self._operator, last)
-        out = np.zeros((last + 1, self._source.graph.num_features))
-        for low, block in raw_rows(self._source, self.ids, self._norm):
+        out = np.zeros((last + 1, self._features.shape[1]))
+        for low, block in raw_rows(self._features, self.ids, self._norm):
             out += profiles.weighted_sums(weights[low : low + len(block)], block)
         return out
 
@@ -81,7 +81,7 @@ class PartRows:
         needed = sorted(set(hops))
         operator, ball = self._around(at, needed[-1])
         places = np.searchsorted(ball, at)
-        n, f = len(ball), self._source.graph.num_features
+        n, f = len(ball), self._features.shape[1]
         step = 8 * COPIES * n
         whole = 4 * n * f + 8 * len(at) * f * len(needed) + step * min(f, BLOCK)
         columns = self._room.columns(whole + ENTRIES * RANGE, step)
@@ -90,7 +90,7 @@ class PartRows:
                 j: stack.enter_context(self._room.matrix((len(at), f), np.float64, columns))
                 for j in needed
             }
-            with self._room.raw(self._source, self.ids[ball], self._norm, columns) as x:
+            with in_room(self._room, self._features, self.ids[ball], self._norm, columns) as x:
                 _propagate(operator, x, places, out)
             yield {j: StoredRows(blocks) for j, blocks in out.items()}
 

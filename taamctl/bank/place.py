@@ -12,10 +12,10 @@ from taamctl.bank.config import Config
 from taamctl.bank.graph_source import Source
 from taamctl.bank.node_record import KeyIndex, NodeRecord
 from taamctl.bank.part_rows import PartRows
-from taamctl.bank.room import Room
 from taamctl.bank.task_file import Shared
 from taamctl.core.types import CSR, Array
 from taamctl.features.raw_features import Norm
+from taamctl.propagation.room import Room
 
 
 @dataclass(frozen=True)

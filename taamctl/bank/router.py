@@ -110,8 +110,8 @@ def around(values: Array, operator: Operator) -> Array:
     """Return the mean of a node's value and of the S-weighted mean of the values that it
     receives, its own included, [N] float64.
     """
-    s = operator.scipy()
-    return np.asarray((values + (s @ values) / (s @ np.ones(len(values)))) / 2)
+    step = operator.exact_step
+    return np.asarray((values + step(values) / step(np.ones(len(values)))) / 2)
 
 
 def quantiles(novelty: Array) -> Array:

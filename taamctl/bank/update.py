@@ -26,7 +26,6 @@ from taamctl.bank.grown import (
     written,
 )
 from taamctl.bank.node_record import TRAIN, VAL, NodeRecord
-from taamctl.bank.room import UNLIMITED, Room
 from taamctl.bank.sight import Sight, Sights
 from taamctl.bank.task_file import TaskState, with_state
 from taamctl.bank.task_groups import Group, part_by_name
@@ -34,6 +33,7 @@ from taamctl.core import subnormals
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import SILENT, Progress
 from taamctl.core.types import Array
+from taamctl.propagation.room import UNLIMITED, Room
 
 # what gives an earlier graph as the rows of a task saw it, where there is one
 AsItWas = Callable[[int], Earlier | None]

@@ -4,6 +4,7 @@ time. What does not fit is refused before the graph is read.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,12 @@ from taamctl.cli.one_graph import OneGraph, own_params
 from taamctl.core.data_set import data_set
 
 if TYPE_CHECKING:
-    from taamctl.bank.config import Config
     from taamctl.planning.counts import Graph
+    from taamctl.propagation.room import Room
     from taamctl.runtime.job import Context
 
 
-def require(
+def room_of(
     what: str,
     folder: Path,
     named: OneGraph,
@@ -28,39 +29,36 @@ def require(
     per_task: int | None = None,
     wide: bool = False,
     before: Path | None = None,
-) -> None:
-    """Refuse a graph that a bank cannot learn within a limit.
+) -> Room:
+    """Return how much memory a change of a bank has; refuse a graph that cannot do with it.
 
     Args:
         what: is done, for the message.
         per_task: classes of a task; None: as the graph says, else all.
-        wide: rows are in float64.
+        wide: a task's rows before and after are needed at once.
         before: file of a second graph that is held beside it.
     """
+    from taamctl.propagation.room import UNLIMITED, Room
+
     limit = size(max_memory)
     if limit is None or (named.graph is None and named.dataset is None):
-        return
+        return UNLIMITED
     from taamctl.bank import manifest, store
     from taamctl.bank.config import from_plain
+    from taamctl.cli.bank_work import work_of
     from taamctl.planning import counts, graph_need
 
     now = store.current(folder)
     config = from_plain(now.config, str(folder / manifest.NAME))
-    graph = _counted(named, params, overrides)
-    tasks = len(now.tasks)
-    new = _tasks(graph, per_task)
-    if wide:
-        new = max(1, tasks)
-    rows = config.split.train * min(1.0, counts.LARGEST / new)
-    sums = tasks + new
-    if config.bank.sums == "class":
-        sums = len(now.classes) + graph.classes
-    copies = _copies(config, wide=wide)
-    work = graph_need.GraphWork(rows, copies, config.bank.router, sums, config.has_experts)
+    own = _counted(named, params, overrides)
+    graph = _with_context(own, named)
+    beside = graph.nodes - own.nodes
+    work = work_of(now, config, graph, per_task, wide=wide, beside=beside)
     held = 0.0
     if before is not None:
         held = graph_need.held(counts.of_file(before))
     graph_need.require(what, graph, work, limit, held)
+    return Room(limit, int(graph_need.solving(graph, work)))
 
 
 def _counted(named: OneGraph, params: Path | None, overrides: list[str] | None) -> Graph:
@@ -74,17 +72,17 @@ def _counted(named: OneGraph, params: Path | None, overrides: list[str] | None) 
     return counts.of_source(data_set(dataset), own_params(dataset, params, overrides))
 
 
-def _tasks(graph: Graph, per_task: int | None) -> int:
-    """Return how many tasks its classes make."""
-    if per_task is None:
-        return graph.tasks or 1
-    return max(1, graph.classes // per_task)
+def _with_context(graph: Graph, named: OneGraph) -> Graph:
+    """Return a graph and its context as one, in numbers."""
+    if not named.context:
+        return graph
+    from taamctl.importing.upgrade_graph import file_of
+    from taamctl.planning import counts
 
-
-def _copies(config: Config, *, wide: bool) -> int:
-    """Return how many arrays of rows are held: features, and the hops of method and router."""
-    hops = {config.precompute.hops, *config.bank.router.hops}
-    return (1 + wide) * (1 + len(hops))
+    other = counts.of_file(file_of(named.context))
+    stored = graph.stored + other.stored
+    nodes = graph.nodes + other.nodes
+    return replace(graph, nodes=nodes, stored=stored, joined=other.joined)
 
 
 def require_replays(context: Context) -> None:
@@ -100,6 +98,6 @@ def require_replays(context: Context) -> None:
     hops = {context.params.section(PrecomputeParams).hops, *router.hops}
     for name in context.params.section(RunParams).datasets:
         graph = counts.of_dataset(context, name)
-        # features as they are and normalised; the sums of every class
-        work = graph_need.GraphWork(1.0, 2 + len(hops), router, graph.classes, experts=True)
+        # the rows that are answered or learned at once; the sums of every class
+        work = graph_need.GraphWork(1.0, len(hops), router, graph.classes, experts=False)
         graph_need.require("the replay of", graph, work, context.max_memory)

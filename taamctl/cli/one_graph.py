@@ -63,6 +63,21 @@ def source_of(
     return graph_source.from_dataset(named.dataset, find_root(data_root), own)
 
 
+def with_context(
+    named: OneGraph, data_root: Path | None, params: Path | None, overrides: list[str] | None
+) -> Source:
+    """Return the graph that a call names and its context as one; of the two, nothing is held any
+    longer then.
+    """
+    from taamctl.bank.context import joined
+
+    source = source_of(named, data_root, params, overrides)
+    context = context_of(named)
+    if context is None:
+        return source
+    return joined(source, context)
+
+
 def own_params(dataset: str, params: Path | None, overrides: list[str] | None) -> object:
     """Return a data set's own section of the parameters, or None."""
     from taamctl.params import params_file, plugin_params

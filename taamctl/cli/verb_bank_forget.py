@@ -13,7 +13,7 @@ from typer import Option
 from taamctl.cli import graph_memory
 from taamctl.cli.console import teller
 from taamctl.cli.node_list import node_list
-from taamctl.cli.one_graph import OneGraph, context_of, source_of
+from taamctl.cli.one_graph import OneGraph, with_context
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.verb_bank_make import Folder, NoWait
@@ -60,16 +60,18 @@ def forget(
     from taamctl.bank import statement as stating
     from taamctl.store import atomic_files
 
-    graph_memory.require("forgetting with", folder, named, max_memory, params, overrides, wide=True)
+    room = graph_memory.room_of(
+        "forgetting with", folder, named, max_memory, params, overrides, wide=True
+    )
     done = forgetting.forget(
         folder,
-        source_of(named, data_root, params, overrides),
+        with_context(named, data_root, params, overrides),
         node_list(nodes),
-        context=context_of(named),
         purge=purge,
         wait=not no_wait,
         progress=make_progress(quiet),
         tell=teller(quiet),
+        room=room,
     )
     said = stating.statement(folder, done)
     if statement is not None:

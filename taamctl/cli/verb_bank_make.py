@@ -86,7 +86,7 @@ def add_task(
     """
     from taamctl.bank.add import add
 
-    graph_memory.require(
+    room = graph_memory.room_of(
         "learning", folder, named, max_memory, params, overrides, per_task=task_per
     )
     learned = add(
@@ -98,6 +98,7 @@ def add_task(
         wait=not no_wait,
         progress=make_progress(quiet),
         tell=teller(quiet),
+        room=room,
     )
     for task in learned:
         typer.echo(str(folder / task.file))

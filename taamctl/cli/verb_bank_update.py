@@ -13,7 +13,7 @@ from typer import Option
 
 from taamctl.cli import graph_memory
 from taamctl.cli.console import say, teller
-from taamctl.cli.one_graph import OneGraph, context_of, source_of
+from taamctl.cli.one_graph import OneGraph, with_context
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import AsJson, DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.verb_bank_make import Folder, NoWait
@@ -49,7 +49,7 @@ def update(
     from taamctl.bank import graph_source
     from taamctl.bank import update as growing
 
-    graph_memory.require(
+    room = graph_memory.room_of(
         "the update with", folder, named, max_memory, params, overrides, wide=True, before=before
     )
     earlier = None
@@ -57,12 +57,12 @@ def update(
         earlier = graph_source.from_file(before)
     done = growing.update(
         folder,
-        source_of(named, data_root, params, overrides),
-        context=context_of(named),
+        with_context(named, data_root, params, overrides),
         before=earlier,
         wait=not no_wait,
         progress=make_progress(quiet),
         tell=teller(quiet),
+        room=room,
     )
     if as_json:
         typer.echo(json.dumps([asdict(task) for task in done], indent=1))

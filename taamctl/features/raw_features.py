@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from taamctl.core.ranges import ranges
 from taamctl.core.rows import block_rows
 from taamctl.core.types import CSR, Array
 from taamctl.graph.canonical import to_scipy
-from taamctl.propagation.column_blocks import ArrayBlocks
+from taamctl.propagation.column_blocks import ArrayBlocks, Blocks, dense_rows
 from taamctl.propagation.operator import RANGE
 from taamctl.propagation.powers import BLOCK
+from taamctl.propagation.room import Room
 
+ROWS = 4096  # nodes whose features are made dense at once
 Norm = str | Array  # `none`, `row`, or [F] float32 sizes of the features
 
 
@@ -81,6 +86,33 @@ def take_rows(features: Array | CSR, rows: Array) -> Array | CSR:
 def in_memory(raw: Array | CSR, nodes: Array, norm: Norm) -> ArrayBlocks:
     """Return the normalised features of some nodes."""
     return ArrayBlocks(normalise(take_rows(raw, nodes), norm), BLOCK)
+
+
+def raw_rows(raw: Array | CSR, nodes: Array, norm: Norm) -> Iterator[tuple[int, Array]]:
+    """Yield the normalised features of some nodes, dense, `ROWS` nodes at a time; beside them the
+    place of the first one.
+    """
+    for low in range(0, len(nodes), ROWS):
+        block = normalise(take_rows(raw, nodes[low : low + ROWS]), norm)
+        yield low, dense_rows(block, 0, block.shape[0])
+
+
+@contextmanager
+def in_room(
+    room: Room, raw: Array | CSR, nodes: Array, norm: Norm, columns: int | None
+) -> Iterator[Blocks]:
+    """Yield the normalised features of some nodes.
+
+    Args:
+        columns: as `room.columns` returned.
+    """
+    if columns is None:
+        yield in_memory(raw, nodes, norm)
+        return
+    with room.matrix((len(nodes), raw.shape[1]), np.float32, columns) as x:
+        for low, block in raw_rows(raw, nodes, norm):
+            x.write_rows(low, block)
+        yield x
 
 
 def empty_like(x: ArrayBlocks) -> ArrayBlocks:

@@ -144,6 +144,19 @@ def of_file(path: Path) -> Graph:
     return of_source(described(path.stem, module(path)), None)
 
 
+def class_sizes(path: Path) -> tuple[dict[str, int], dict[str, int]]:
+    """Return how many nodes of a graph file every class has, and the task that it arrives with: 0
+    where the graph has no tasks.
+    """
+    with _graph_file.opened(path) as graph:
+        labels, names = graph.read("labels"), graph.read("classes/name").tolist()
+        task = [0] * len(names)
+        if graph.has("given/arrival"):
+            task = graph.read("given/arrival").tolist()
+    sizes = np.bincount(labels[labels >= 0], minlength=len(names)).tolist()
+    return dict(zip(names, sizes, strict=True)), dict(zip(names, task, strict=True))
+
+
 def of_source(source: DataSet, own: object) -> Graph:
     """Return the same of a data set with its own parameters."""
     name = source.name

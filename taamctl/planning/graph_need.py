@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import mib
 from taamctl.core.units import MIB, format_bytes
-from taamctl.learning.kernels.ridge import ROWS
+from taamctl.learning.kernels import ridge_memory
 from taamctl.params.train_params import RidgeParams
 from taamctl.planning import costs
 from taamctl.planning.counts import Graph
 from taamctl.planning.memory_need import SPARE
 
 LOADED = 14.0  # bytes per entry used, while edges are joined with their reverses
-KEPT = 24.0  # bytes per entry of the nodes at work
-PROFILE = 12.0  # bytes per number of the profiles at work
-NODE = 24.0  # bytes per node
-SOLVED = 16  # P x P matrices of float64 beside the sums, while a regression is solved
-STEP = 4  # N x F arrays that a step of propagation in float64 amounts to
+KEPT = 24.0  # bytes per entry between the nodes at work
+NODE = 200.0  # bytes per node: its name, its key, its label, and what the bank knows of it
+COPIES = 4  # others in the places of every node that is kept
+KEPT_COPIES = 3  # arrays of profiles of the nodes that are kept
+ROW = 700.0  # bytes per node at work: its record, weights of hops, a few columns
+STEP = 4  # N x F arrays that a step of propagation amounts to
 FIXED = costs.TORCH + 100 * MIB
 
 
@@ -30,17 +31,20 @@ class GraphWork:
 
     Attributes:
         rows: share of the nodes that are at work at once.
-        copies: N x F arrays of these: features and hops.
+        copies: N x F arrays of these that are in memory: features and hops, where they have no
+            place in files.
         router: node profiles and their regression.
-        sums: Gram matrices that are held: one per task, or per class.
+        sums: Gram matrices that are held.
         experts: tasks have models of their own.
+        kept: nodes whose profiles are looked at, whatever the graph.
     """
 
     rows: float
-    copies: int
+    copies: float
     router: RidgeParams
     sums: int
     experts: bool
+    kept: int = 0
 
 
 def held(graph: Graph) -> float:
@@ -51,17 +55,23 @@ def held(graph: Graph) -> float:
 
 
 def needed(graph: Graph, work: GraphWork) -> float:
-    """Return the bytes at the peak, libraries included: the graph, and beside it either its edges
-    as they are joined with their reverses, or the rows at work.
+    """Return the least bytes at the peak, libraries included, with all in files that can be: the
+    graph, and beside it either its edges as they are joined with their reverses, or the rows at
+    work.
     """
     used = graph.stored * graph.joined
     rows = work.rows * graph.nodes
-    width = work.router.profile_width(graph.features)
-    made = rows * 4.0 * graph.features * (work.copies + STEP) + KEPT * used * work.rows
+    made = rows * (4.0 * graph.features * work.copies + ROW) + KEPT * used * work.rows
     if work.experts:
         made += rows * 4.0 * costs.TRAIN_MODULATED[1] * costs.HIDDEN
-    made += PROFILE * min(rows, ROWS) * width + 8.0 * (work.sums + SOLVED) * width**2
+    made += solving(graph, work)
     return FIXED + held(graph) + max(LOADED * used, 4.0 * used + made)
+
+
+def solving(graph: Graph, work: GraphWork) -> float:
+    """Return the bytes that sums take, and the regression that is solved from them."""
+    width = work.router.profile_width(graph.features)
+    return ridge_memory.bytes_of(width, work.sums) + 4.0 * KEPT_COPIES * work.kept * width
 
 
 def require(what: str, graph: Graph, work: GraphWork, limit: int, beside: float = 0.0) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from taamctl.learning.kernels import squeezed
+from taamctl.learning.kernels import ridge_memory, squeezed
 from taamctl.learning.kernels.ridge_search import GRID
 from taamctl.learning.routing.routing_lens import ROWS
 from taamctl.params.train_params import RidgeParams
@@ -20,13 +20,25 @@ SUMS = 8.0  # bytes per task and entry of a Gram matrix
 
 
 def train_ridge(c: Counts, r: Rates, width: int, views: int) -> Cost:
-    """Price the closed form: a Gram matrix 2 N P^2 per view and a solve per task, in float64;
-    all stages' sums are kept until the end.
+    """Price the closed form: sums over all nodes, and a solve per task in float64; all stages' sums
+    are kept until the end.
     """
-    solves = c.tasks * RIDGE_SOLVES * 2.0 * width**3
-    work = (2.0 * c.train * views * width**2 + solves) / (r.dense / 2)
-    memory = TORCH + 8.0 * (8 * width**2) + 8.0 * c.largest * (views * c.features + 2 * width)
-    return Cost("train", memory, _weights_and_lift(c, width), PER_ARTEFACT + work)
+    solves = c.tasks * RIDGE_SOLVES * 2.0 * width**3 / (r.dense / 2)
+    seconds = PER_ARTEFACT + _summed(c, r, width, views) + solves
+    memory = TORCH + _rows(c, views) + ridge_memory.bytes_of(width, 0)
+    return Cost("train", memory, _weights_and_lift(c, width), seconds)
+
+
+def _summed(c: Counts, r: Rates, width: int, views: int) -> float:
+    """Return the seconds of sums over all nodes: half a Gram matrix, N P^2 a view in float32, and
+    as much time again for making and weighing the profiles, as measured.
+    """
+    return 2.0 * c.train * views * width**2 / r.dense
+
+
+def _rows(c: Counts, views: int) -> float:
+    """Return the bytes of the largest task's rows, as they are and propagated."""
+    return 8.0 * c.largest * views * c.features
 
 
 def train_squeezed(c: Counts, r: Rates, width: int, views: int, rank: int) -> Cost:
@@ -36,16 +48,17 @@ def train_squeezed(c: Counts, r: Rates, width: int, views: int, rank: int) -> Co
     """
     rows = c.largest * views
     if rows < width and c.is_sparse:
-        held: float = rows * (c.features + 2 * width)
-        sums = 4.0 * c.train * views * width * SQUEEZE_SPARSE * SQUEEZES * rank
+        held = 8.0 * rows * (c.features + 2 * width)
+        sums = 4.0 * c.train * views * width * SQUEEZE_SPARSE * SQUEEZES * rank / (r.dense / 2)
     else:
-        held = 4.0 * width**2 + c.largest * (views * c.features + 2 * width)
-        sums = 2.0 * width**2 * (c.train * views + c.tasks * SQUEEZES * rank)
+        held = _rows(c, views) + 8.0 * 4 * width**2 + ridge_memory.profiles_at_work(width)
+        squeezes = 2.0 * width**2 * c.tasks * SQUEEZES * rank
+        sums = _summed(c, r, width, views) + squeezes / (r.dense / 2)
     columns = rank * c.tasks + c.classes
-    solves = c.tasks * len(GRID) * 4.0 * width * columns**2 / 3
-    memory = TORCH + 8.0 * (held + 4 * width * columns)
+    solves = c.tasks * len(GRID) * 4.0 * width * columns**2 / 3 / (r.dense / 2)
+    memory = TORCH + held + 8.0 * 4 * width * columns
     disk = _weights_and_lift(c, width) + 2.0 * width * columns
-    return Cost("train", memory, disk, PER_ARTEFACT + (sums + solves) / (r.dense / 2))
+    return Cost("train", memory, disk, PER_ARTEFACT + sums + solves)
 
 
 def _weights_and_lift(c: Counts, width: int) -> float:

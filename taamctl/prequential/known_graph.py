@@ -5,16 +5,19 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 
 from taamctl.core.late_torch import torch
 from taamctl.core.types import CSR, Array
-from taamctl.features.raw_features import take_rows
+from taamctl.features.raw_features import in_room
 from taamctl.params.precompute_params import PrecomputeParams
+from taamctl.propagation.backends import BACKENDS
 from taamctl.propagation.operator import build
-from taamctl.propagation.powers import hop_matrices
+from taamctl.propagation.powers import BLOCK, write_hops
+from taamctl.propagation.room import COPIES, UNLIMITED, Room, StoredRows
 from taamctl.stream.induce import induce
 
 
@@ -40,15 +43,35 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class StoredHops:
+    """The rows of all known nodes, in memory or in files: as `Rows`, of which some are read."""
+
+    hops: Mapping[int, StoredRows]
+    deg: torch.Tensor
+
+    def some(self, at: Array) -> Rows:
+        """Return some of them, by their places."""
+        where = torch.from_numpy(at)
+        return Rows({j: x[where] for j, x in self.hops.items()}, self.deg[where])
+
+
+@dataclass(frozen=True)
 class KnownGraph:
-    """What is known at a time.
+    """What is known at a time; to be closed, as its rows may lie in files.
 
     Attributes:
         nodes: [n] int64 node ids, ascending. rows: of these nodes, in their order.
     """
 
     nodes: Array
-    rows: Rows
+    rows: StoredHops
+    files: ExitStack
+
+    def __enter__(self) -> KnownGraph:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.files.close()
 
     def of(self, nodes: Array) -> Rows:
         """Return the rows of some known nodes, by their ids."""
@@ -61,11 +84,12 @@ class WholeGraph:
 
     Attributes:
         edges: [N, N] binary; row v holds the nodes that v receives from.
-        features: [N, F] float32, normalised.
+        features: [N, F] float32, normalised. room: how much memory there is.
     """
 
     edges: CSR
     features: Array | CSR
+    room: Room = UNLIMITED
 
     def known(self, nodes: Array, wanted: Iterable[int], params: PrecomputeParams) -> KnownGraph:
         """Return the graph of some nodes alone: an edge is there where both its ends are.
@@ -73,8 +97,16 @@ class WholeGraph:
         Args:
             nodes: ascending. wanted: the hops that are looked at.
         """
-        edges = induce(self.edges, nodes, np.array([0, len(nodes)]))
-        operator = build(edges, params.self_loops)
-        hops = hop_matrices(operator, take_rows(self.features, nodes), wanted, params.backend)
+        inside = np.array([0, len(nodes)])
+        operator = build(induce(self.edges, nodes, inside), params.self_loops)
+        hops, n, f = sorted(set(wanted)), len(nodes), self.features.shape[1]
+        step = 4 * COPIES * n
+        whole = 4 * n * f * (1 + len(hops)) + step * min(f, BLOCK)
+        columns = self.room.columns(whole, step)
+        files = ExitStack()
+        out = {j: files.enter_context(self.room.matrix((n, f), np.float32, columns)) for j in hops}
+        with in_room(self.room, self.features, nodes, "none", columns) as x:
+            write_hops(BACKENDS[params.backend](operator), x, out)
         deg = torch.from_numpy(operator.degree.astype(np.float32))
-        return KnownGraph(nodes, Rows({j: torch.from_numpy(x) for j, x in hops.items()}, deg))
+        rows = StoredHops({j: StoredRows(z) for j, z in out.items()}, deg)
+        return KnownGraph(nodes, rows, files)

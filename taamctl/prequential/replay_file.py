@@ -5,7 +5,7 @@ other until it is whole.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from taamctl.features import column_sizes
 from taamctl.features.raw_features import normalise
 from taamctl.graph.canonical import content_hash
 from taamctl.learning.contract import device as devices
+from taamctl.learning.kernels import ridge_memory
 from taamctl.params.bank_params import BankParams
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.split_params import SplitParams
@@ -29,6 +30,7 @@ from taamctl.prequential.known_graph import WholeGraph
 from taamctl.prequential.stream_options import StreamOptions
 from taamctl.prequential.time_replay import Answers, Kept, Replay
 from taamctl.propagation.backends import check_backend
+from taamctl.propagation.room import Room
 from taamctl.runtime.artefact_key import key_of
 from taamctl.runtime.execute import execute
 from taamctl.runtime.job import Context, Job, Outcome
@@ -91,6 +93,7 @@ def prepare(context: Context, dataset: str, options: StreamOptions) -> Prepared:
     if left_out:
         context.tell(f"note: {left_out:,} nodes have no time and are left out, with their edges")
     whole = whole_graph(context, raw, source.meta, arrivals)
+    whole = replace(whole, room=room_of(context, raw))
     return Prepared(dataset, options, arrivals, whole, content_hash(raw))
 
 
@@ -113,6 +116,12 @@ def whole_graph(context: Context, raw: NodeGraph, meta: Meta, arrivals: Arrivals
     sizes = column_sizes.resolved(norm, of_whole(raw.features), first)
     edges = message_edges(raw.adjacency, rule, meta.directed)
     return WholeGraph(edges, normalise(raw.features, sizes))
+
+
+def room_of(context: Context, raw: NodeGraph) -> Room:
+    """Return how much memory there is, beside what sums of all classes and a regression take."""
+    width = context.params.section(BankParams).router.profile_width(raw.num_features)
+    return Room(context.max_memory, ridge_memory.bytes_of(width, len(raw.class_names)))
 
 
 def recipe_of(context: Context, options: StreamOptions, method: str, seed: int) -> Recipe:

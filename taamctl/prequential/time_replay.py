@@ -135,9 +135,13 @@ class Replay:
 
     def _snapshot(self, t: int, model: Follower, answers: Answers) -> None:
         """Live one snapshot: predict, learn, and ask again what is held back."""
+        at = self.arrivals.snapshot
+        there = np.flatnonzero((at >= 0) & (at <= t))
+        with self.graph.known(there, model.hops, self.hops_of) as known:
+            self._lived(t, known, model, answers)
+
+    def _lived(self, t: int, known: KnownGraph, model: Follower, answers: Answers) -> None:
         arrivals = self.arrivals
-        there = np.flatnonzero((arrivals.snapshot >= 0) & (arrivals.snapshot <= t))
-        known = self.graph.known(there, model.hops, self.hops_of)
         asked = np.flatnonzero(arrivals.labelled & (arrivals.snapshot == t))
         if t and len(asked):
             label, sure = model.answer(known.of(asked))

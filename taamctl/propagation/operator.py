@@ -63,8 +63,8 @@ class Operator:
         return exact
 
     def exact_step(self, z: Array) -> Array:
-        """Return S Z, [N, B] float64, a range of rows at a time: no more of S is held than that,
-        and the bits are those of the whole matrix.
+        """Return S Z, [N, B] or [N] float64, a range of rows at a time: no more of S is held, and
+        the bits are those of the whole matrix.
         """
         import scipy.sparse as sp
 

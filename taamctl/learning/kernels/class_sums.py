@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -26,24 +25,13 @@ ROWS = 8192  # of numbers up to 2^20 whose products add up to at most 2^53
 MOST = 1 << 22  # rows of a class, all views counted: its sums then stay below 2^63 by half
 
 
-class HopRows(Protocol):
-    """Rows of one hop, [N, F]: a tensor, or what reads some of them from a file."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Return (N, F)."""
-
-    def __getitem__(self, at: torch.Tensor) -> torch.Tensor:
-        """Return rows by their numbers, ascending."""
-
-
 @dataclass(frozen=True)
 class Rows:
     """Some nodes: j -> S^j X, [N, F] float64, and their classes, [N] int64 from 0; rows that are
     read from a file come class after class, so that few others are read with them.
     """
 
-    hops: Mapping[int, HopRows]
+    hops: Mapping[int, ridge.HopRows]
     y: Array
 
 
@@ -128,7 +116,7 @@ def collect(rows: Rows, classes: int, lift: ridge.Lift, params: RidgeParams) -> 
 
 
 def _products(
-    hops: Mapping[int, HopRows], rows: Array, lift: ridge.Lift, params: RidgeParams
+    hops: Mapping[int, ridge.HopRows], rows: Array, lift: ridge.Lift, params: RidgeParams
 ) -> tuple[Array, Array]:
     """Return the sums over some rows: the packed Gram matrix and the sum of profiles."""
     views = views_of(params)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from taamctl.core.late_torch import functional, torch
 from taamctl.core.seeding import torch_generator
@@ -24,6 +24,17 @@ from taamctl.params.train_params import RidgeParams
 Hops: TypeAlias = "Mapping[int, torch.Tensor]"
 ROWS = 8192  # profiles that are in memory at once
 COLUMNS = 256  # of a Gram matrix that are multiplied at once, from the diagonal down
+
+
+class HopRows(Protocol):
+    """Rows of one hop, [N, F]: a tensor, or what reads some of them from a file."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return (N, F)."""
+
+    def __getitem__(self, at: slice | torch.Tensor, /) -> torch.Tensor:
+        """Return a range of rows, or rows by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,13 @@ class Sums:
         return Sums(self.gram + other.gram, cross, self.nodes + other.nodes)
 
 
-def collect(hops: Hops, y: torch.Tensor, classes: int, lift: Lift, params: RidgeParams) -> Sums:
+def collect(
+    hops: Mapping[int, HopRows],
+    y: torch.Tensor,
+    classes: int,
+    lift: Lift,
+    params: RidgeParams,
+) -> Sums:
     """Return the sums over one task's training nodes.
 
     Args:

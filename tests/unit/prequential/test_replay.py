@@ -20,6 +20,8 @@ from taamctl.prequential.by_sums import BySums
 from taamctl.prequential.follower import Follower, Labelled, News
 from taamctl.prequential.replay_file import Prepared
 from taamctl.prequential.time_replay import Answers, Replay
+from taamctl.propagation import room
+from taamctl.propagation.room import Room
 
 METHODS = ("analytic", "linear_probe", "taam", "taam_l", "joint", "finetune")
 
@@ -71,6 +73,29 @@ def test_a_replay_that_was_stopped_ends_as_one_that_was_not(
         assert min(kept.saved) <= stop
         for name, array in whole.items():
             assert array.tobytes() == again[name].tobytes(), name
+
+
+@pytest.mark.parametrize("method", ["analytic", "linear_probe", "joint"])
+def test_no_answer_and_no_model_depends_on_the_limit(
+    method: str,
+    timed: Callable[..., NodeGraph],
+    prepared: Callable[..., Prepared],
+    context: SimpleNamespace,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ready = prepared(timed(7))
+    free, little = Kept(), Kept()
+    answers(context, ready, method, free)
+    monkeypatch.setattr(room, "LEAST", 2)
+    monkeypatch.setattr(room, "ArrayBlocks", None)  # nothing is in memory then
+    limited = replace(ready, graph=replace(ready.graph, room=Room(1)))
+    answers(context, limited, method, little)
+    assert free.saved.keys() == little.saved.keys()
+    for t, (said, model, _) in free.saved.items():
+        for one, other in zip((said, model), little.saved[t][:2], strict=True):
+            assert {name: x.tobytes() for name, x in one.items()} == {
+                name: x.tobytes() for name, x in other.items()
+            }
 
 
 @pytest.mark.parametrize("method", METHODS)

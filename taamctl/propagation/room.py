@@ -1,4 +1,4 @@
-"""Where the large matrices of a bank's change lie: in memory, or in nameless files where a limit
+"""Where large matrices lie that live for a moment: in memory, or in nameless files where a limit
 leaves no room for them.
 
 No bit depends on it: a column is propagated alone, and rows are read as they were written.
@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 
 import numpy as np
-import torch
 from numpy.typing import DTypeLike
 
-from taamctl.bank.graph_source import Source
+from taamctl.core.late_torch import torch
 from taamctl.core.memory import SLACK, used
+from taamctl.core.rows import block_rows
 from taamctl.core.types import Array
-from taamctl.features.profiles import ROWS
-from taamctl.features.raw_features import Norm, in_memory, normalise, take_rows
-from taamctl.propagation.column_blocks import ArrayBlocks, Blocks, FileBlocks, dense_rows
+from taamctl.propagation.column_blocks import ArrayBlocks, Blocks, FileBlocks
 from taamctl.propagation.powers import BLOCK
 
+# arrays of N x columns that exist while a block is propagated in float32, as measured with what the
+# sparse product keeps
+COPIES = 10
 LEAST = 8  # columns at once, however little room there is
 
 
@@ -37,12 +38,25 @@ class StoredRows:
         return self.shape[0]
 
     def __getitem__(self, at: slice | torch.Tensor) -> torch.Tensor:
-        """Return a range of rows; or rows by their numbers, ascending, one at least."""
+        """Return a range of rows, or rows by their numbers."""
         if isinstance(at, slice):
             low, high, _ = at.indices(len(self))
             return torch.from_numpy(self._blocks.rows(low, high))
-        first = int(at[0])
-        return torch.from_numpy(self._blocks.rows(first, int(at[-1]) + 1))[at - first]
+        return torch.from_numpy(self._some(at.numpy()))
+
+    def _some(self, at: Array) -> Array:
+        """Return some rows, [K, F], from as many others as lie between them, a few at a time."""
+        order = np.argsort(at, kind="stable")
+        wanted, step = at[order], block_rows(self.shape[1])
+        out = np.empty((len(at), self.shape[1]), self._blocks.rows(0, 0).dtype)
+        first = 0
+        while first < len(at):
+            low = int(wanted[first])
+            high = min(len(self), low + step)
+            last = int(np.searchsorted(wanted, high))
+            out[order[first:last]] = self._blocks.rows(low, high)[wanted[first:last] - low]
+            first = last
+        return out
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,7 @@ class Room:
         spare = self.limit - used() - SLACK - self.beside
         if whole <= spare:
             return None
-        return max(LEAST, min(BLOCK, spare // each))
+        return max(LEAST, min(BLOCK, spare // max(1, each)))
 
     @contextmanager
     def matrix(
@@ -86,26 +100,5 @@ class Room:
         with TemporaryFile(prefix="taamctl-") as file:
             yield FileBlocks(file.fileno(), shape, max(1, min(columns, shape[1])), dtype=dtype)
 
-    @contextmanager
-    def raw(self, source: Source, ids: Array, norm: Norm, columns: int | None) -> Iterator[Blocks]:
-        """Yield the features of some nodes, normalised."""
-        if columns is None:
-            yield in_memory(source.graph.features, ids, norm)
-            return
-        shape = (len(ids), source.graph.num_features)
-        with self.matrix(shape, np.float32, columns) as x:
-            for low, block in raw_rows(source, ids, norm):
-                x.write_rows(low, block)
-            yield x
-
 
 UNLIMITED = Room()
-
-
-def raw_rows(source: Source, ids: Array, norm: Norm) -> Iterator[tuple[int, Array]]:
-    """Yield the features of some nodes, normalised and dense, `ROWS` nodes at a time; beside them
-    the place of the first one.
-    """
-    for low in range(0, len(ids), ROWS):
-        block = normalise(take_rows(source.graph.features, ids[low : low + ROWS]), norm)
-        yield low, dense_rows(block, 0, block.shape[0])
