@@ -5,6 +5,7 @@ of all tasks.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
@@ -38,12 +39,13 @@ def learned(
     nodes = len(place.keys)
     task_of = np.full(nodes, -1, np.int64)
     task_of[group.train] = len(tasks)
-    sights = Sights(place, known, group.train, task_of, np.zeros(nodes, bool))
-    sight = sights.of(len(tasks))
-    state = first_state(place, group.train, group.y_train, len(group.names), sight.after)
+    with ExitStack() as stack:
+        sights = Sights(place, known, group.train, task_of, np.zeros(nodes, bool), stack)
+        sight = sights.of(len(tasks))
+        state = first_state(place, group.train, group.y_train, len(group.names), sight.after)
+        changed = _reached(place, known, sights, now, tasks)
     of_val = place.fresh(group.val, group.y_val, VAL)
-    state = replace(state, record=state.record.joined(of_val))
-    return state, _reached(place, known, sights, now, tasks)
+    return replace(state, record=state.record.joined(of_val)), changed
 
 
 def _reached(

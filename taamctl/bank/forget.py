@@ -5,6 +5,7 @@ rows as they are without them, and away with everything else that they touched.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
@@ -132,11 +133,12 @@ def forget(
         gone = _rows(grown, keys)
         plans = {k: p for k in range(len(now.tasks)) if (p := _plan(grown, k, gone, touched))}
         _require_at_hand(grown, plans, purge=purge)
-        none = np.zeros(0, np.int64)
-        sights = grown.sights(none, gone & (grown.known.part == TRAIN))
         changed, told = {}, {}
-        for k, plan in plans.items():
-            changed[k], told[k] = _without(grown, k, plan, sights, progress)
+        with ExitStack() as stack:
+            none = np.zeros(0, np.int64)
+            sights = grown.sights(none, gone & (grown.known.part == TRAIN), stack)
+            for k, plan in plans.items():
+                changed[k], told[k] = _without(grown, k, plan, sights, progress)
         solved = _solved(grown, plans, changed)
         for k, plan in plans.items():
             changed[k] = _thresholds(grown, changed[k], plan, solved, k)

@@ -12,15 +12,13 @@ import numpy as np
 from taamctl.bank import node_record
 from taamctl.bank.class_state import ClassState
 from taamctl.bank.node_record import NodeRecord
-from taamctl.bank.part_rows import PartRows
+from taamctl.bank.part_rows import Hops, PartRows
 from taamctl.bank.place import Place
 from taamctl.bank.sight import Sight
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Array
 from taamctl.learning.kernels import class_sums
-from taamctl.propagation.room import StoredRows
 
-Hops = dict[int, StoredRows]
 CHECKED = 8192  # rows whose checks are computed at once
 
 

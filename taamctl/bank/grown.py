@@ -5,6 +5,7 @@ with, and the generation that they end with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -70,13 +71,14 @@ class Grown:
         classes = [task.classes for task in self.now.tasks]
         return task_file.read_router(self.folder / self.now.router[0], classes)
 
-    def sights(self, new: Array, gone: Array) -> Sights:
+    def sights(self, new: Array, gone: Array, stack: ExitStack) -> Sights:
         """Return what rows see when training nodes come or go.
 
         Args:
             new: [k] nodes to add. gone: [N] bool, nodes to take off.
+            stack: closes what many tasks read.
         """
-        return Sights(self.place, self.known, new, self.task_of, gone)
+        return Sights(self.place, self.known, new, self.task_of, gone, stack)
 
     def name(self, position: int) -> str:
         """Return what a task is called in messages."""

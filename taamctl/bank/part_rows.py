@@ -4,7 +4,7 @@ depend on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import numpy as np
@@ -17,11 +17,13 @@ from taamctl.graph.canonical import from_scipy, to_scipy
 from taamctl.propagation.column_blocks import Blocks
 from taamctl.propagation.operator import RANGE, Operator, build
 from taamctl.propagation.powers import BLOCK, powers
-from taamctl.propagation.room import Room, StoredRows
+from taamctl.propagation.room import Room, SomeRows, StoredRows
 from taamctl.stream.induce import induce
 
 COPIES = 4  # float64 columns of all nodes that exist while one is propagated
 ENTRIES = 40  # bytes per entry of a range of rows that is multiplied
+
+Hops = Mapping[int, StoredRows] | Mapping[int, SomeRows]  # j -> S^j X of some nodes, in float64
 
 
 class PartRows:
@@ -50,6 +52,14 @@ class PartRows:
         self._features = source.graph.features
         self._norm = norm
         self._room = room
+        self._stack: ExitStack | None = None
+        self._kept: dict[int, StoredRows] = {}
+
+    def keep(self, stack: ExitStack) -> None:
+        """Compute the rows of all nodes when the first are asked for, and keep them for all later
+        calls of `rows`, which ask for the same hops, until the stack closes.
+        """
+        self._stack = stack
 
     def near(self, start: Array, steps: int) -> Array:
         """Return which nodes are at most so many edges from some, in either direction, [n] bool.
@@ -72,12 +82,23 @@ class PartRows:
         return out
 
     @contextmanager
-    def rows(self, at: Array, hops: Iterable[int]) -> Iterator[dict[int, StoredRows]]:
+    def rows(self, at: Array, hops: Iterable[int]) -> Iterator[Hops]:
         """Yield j -> S^j X of some nodes, [K, F] float64 each.
 
         Args:
             at: [K] int64, the nodes by their places in `ids`, in any order.
         """
+        if self._stack is None:
+            with self._computed(at, hops) as found:
+                yield found
+            return
+        if not self._kept:
+            every = np.arange(len(self.ids))
+            self._kept = self._stack.enter_context(self._computed(every, hops))
+        yield {j: SomeRows(self._kept[j], at) for j in hops}
+
+    @contextmanager
+    def _computed(self, at: Array, hops: Iterable[int]) -> Iterator[dict[int, StoredRows]]:
         needed = sorted(set(hops))
         operator, ball = self._around(at, needed[-1])
         places = np.searchsorted(ball, at)

@@ -4,6 +4,7 @@ of all tasks (`bank.edges`).
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,6 +33,7 @@ class Sights:
         known: what the bank knows of the graph's nodes.
         new: [k] nodes to add. task_of: [N] position of the task that they belong to.
         gone: [N] bool, nodes to take off.
+        stack: closes what many tasks read.
     """
 
     place: Place
@@ -39,6 +41,7 @@ class Sights:
     new: Array
     task_of: Array
     gone: Array
+    stack: ExitStack
 
     @property
     def shared(self) -> bool:
@@ -62,7 +65,10 @@ class Sights:
     @cached_property
     def _of_all(self) -> Sight:
         learned = (self.known.task >= 0) & (self.known.part == TRAIN)
-        return self._between(np.flatnonzero(learned), self.new)
+        made = self._between(np.flatnonzero(learned), self.new)
+        for part in (made.before, made.after):
+            part.keep(self.stack)
+        return made
 
     def _between(self, known: Array, new: Array) -> Sight:
         """Return the subgraphs of known nodes, and of those that are left of them and new ones."""

@@ -5,6 +5,7 @@ came when.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -109,15 +110,10 @@ def update(
                 f"note: {grown.strangers:,} nodes have a class that the bank does not know: "
                 "taamctl bank add-task learns it"
             )
-        earlier: AsItWas = _as_it_is
+        then = None
         if before is not None:
-            earlier = _as_it_was(grown, beside(folder, now, before, tell, room))
-        sights = grown.sights(_new(grown, TRAIN), np.zeros(len(grown.place.keys), bool))
-        works = {
-            k: work
-            for k in range(len(now.tasks))
-            if (work := _work(grown, k, sights, earlier, progress))
-        }
+            then = beside(folder, now, before, tell, room)
+        works = _works(grown, then, progress)
         if not works:
             return []
         changed = {k: work.task for k, work in works.items()}
@@ -135,19 +131,34 @@ def _new(grown: Grown, part: int) -> Array:
     return np.flatnonzero((grown.known.task < 0) & (grown.task_of >= 0) & (parts == part))
 
 
+def _works(grown: Grown, then: Grown | None, progress: Progress) -> dict[int, Work]:
+    """Return every task that the graph changes, by its position."""
+    with ExitStack() as stack:
+        earlier: AsItWas = _as_it_is
+        if then is not None:
+            earlier = _as_it_was(grown, then, stack)
+        none_gone = np.zeros(len(grown.place.keys), bool)
+        sights = grown.sights(_new(grown, TRAIN), none_gone, stack)
+        return {
+            k: work
+            for k in range(len(grown.now.tasks))
+            if (work := _work(grown, k, sights, earlier, progress))
+        }
+
+
 def _as_it_is(position: int) -> Earlier | None:
     """Return no earlier graph: known nodes have the features and edges that they had."""
     return None
 
 
-def _as_it_was(grown: Grown, before: Grown) -> AsItWas:
+def _as_it_was(grown: Grown, before: Grown, stack: ExitStack) -> AsItWas:
     """Return what gives the earlier graph as the rows of a task saw it.
 
     Raises:
         TaamctlError: rows see nodes of other tasks, and the graph has some but not all of these.
     """
     none = np.zeros(0, np.int64)
-    sights = before.sights(none, np.zeros(len(before.place.keys), bool))
+    sights = before.sights(none, np.zeros(len(before.place.keys), bool), stack)
     for position, record in enumerate(grown.records):
         _, whole, _ = group_of(grown, position, record)
         if sights.shared and not whole:

@@ -59,6 +59,22 @@ class StoredRows:
         return out
 
 
+class SomeRows:
+    """Some of these rows, in an order of their own, read as they are."""
+
+    def __init__(self, rows: StoredRows, at: Array) -> None:
+        self._rows, self._at = rows, at
+        self.shape = (len(at), rows.shape[1])
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def __getitem__(self, at: slice | torch.Tensor) -> torch.Tensor:
+        """Return a range of rows, or rows by their numbers."""
+        where = at if isinstance(at, slice) else at.numpy()
+        return self._rows[torch.from_numpy(self._at[where])]
+
+
 @dataclass(frozen=True)
 class Room:
     """How much memory there is.
