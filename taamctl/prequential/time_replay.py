@@ -20,6 +20,10 @@ from taamctl.prequential.arrivals import Arrivals
 from taamctl.prequential.follower import Follower, Labelled, News
 from taamctl.prequential.known_graph import KnownGraph, WholeGraph
 
+# by how much of a rate's error the next share is changed, and how far it may go: chosen on three
+# draws of four graphs
+STEP = 0.25
+LEAST, MOST = 0.2, 0.5  # of the share that was asked for; of all answers
 NEVER = -np.inf  # how unsure an answer has to be while nothing is known of usual answers
 
 
@@ -179,4 +183,23 @@ class Replay:
         if not usual.any() or not self.false_alarms:
             return NEVER
         latest = usual & (arrivals.snapshot == arrivals.snapshot[usual].max())
-        return float(np.quantile(answers.sure[latest], self.false_alarms))
+        return float(np.quantile(answers.sure[latest], self._share(t, answers)))
+
+    def _share(self, t: int, answers: Answers) -> float:
+        """Return the share of the latest answers to cut off: less than was asked for where more
+        nodes of known classes were called unknown before, more where fewer were.
+
+        Answers drift, as classes come: so the latest ones alone do not hold a rate. Source:
+        adaptive conformal inference (Gibbs and Candes, 2021); the step is ours.
+        """
+        arrivals, share, judged = self.arrivals, self.false_alarms, False
+        known = arrivals.known & arrivals.shown
+        for s in range(1, t):
+            now = known & (arrivals.snapshot == s)
+            if not now.any():
+                continue
+            if judged:  # the first of them had no threshold
+                share += STEP * (self.false_alarms - float(answers.unknown[now].mean()))
+                share = min(max(share, LEAST * self.false_alarms), MOST)
+            judged = True
+        return share

@@ -277,8 +277,38 @@ def test_thresholds_hold_their_share_where_nothing_changes(
     assert replay._too_unsure(1, made) == -np.inf
     made.sure[1000:] = np.random.default_rng(1).random(3000)
     made.sure[2000:3000] += 5
+    made.unknown[2000:2100] = 1  # as many as were asked for
     assert replay._too_unsure(2, made) == pytest.approx(0.1, abs=0.03)
     assert replay._too_unsure(3, made) == pytest.approx(5.1, abs=0.03)
+
+
+@pytest.mark.parametrize("drift", [-0.3, 0.0, 0.2])
+def test_the_rate_is_held_where_answers_drift(
+    drift: float,
+    timed: Callable[..., NodeGraph],
+    prepared: Callable[..., Prepared],
+    context: SimpleNamespace,
+) -> None:
+    """Answers get less sure, or surer, from snapshot to snapshot: a share of the latest ones alone
+    would call 9 % or 3 % of the next nodes unknown.
+    """
+    ready, count, each = prepared(timed(7)), 40, 400
+    arrivals = replace(
+        ready.arrivals,
+        snapshot=np.repeat(np.arange(count), each),
+        y=np.random.default_rng(0).integers(2, size=count * each),
+        shown=np.ones(count * each, bool),
+        first=np.zeros(2, np.int64),
+    )
+    made = Answers.none(arrivals)
+    made.sure[:] = np.random.default_rng(1).standard_normal(len(made.sure))
+    made.sure[:] += drift * arrivals.snapshot
+    replay = Replay(arrivals, ready.graph, context.params.section(PrecomputeParams), 0.05)
+    for t in range(1, count):
+        now = arrivals.snapshot == t
+        made.unknown[now] = made.sure[now] < replay._too_unsure(t, made)
+    late = arrivals.snapshot >= 10
+    assert made.unknown[late].mean() == pytest.approx(0.05, abs=0.01)
 
 
 @pytest.mark.parametrize("method", ["oracle", "ewc", "ergnn", "tpp", "taam_one_nsm", "joint_sage"])
