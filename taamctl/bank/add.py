@@ -331,7 +331,7 @@ def fitted(
         return Fitted(own, np.zeros(0, np.float32), {}, task_file.no_reference(len(group.names)))
     method = config.make(features, (*bounds, own), device)
     part = train()
-    h = part.own()[config.precompute.hops]
+    h = part.hops[config.precompute.hops][: len(part.y)]
     deg = torch.from_numpy(part.operator.degree[: len(part.y)].astype(np.float32))
     losses = np.asarray(
         method.learn((TaskData(Task(len(bounds), *own), h, part.y + low, deg),), progress)
