@@ -160,12 +160,15 @@ def _add_one(
     def train() -> Part:
         return propagated(source, adjacency, group.train, group.y_train, config, scaled, room=room)
 
-    task = learn(config, shared, now.bounds, group, train, device, progress)
-    if shared.salt is not None:
+    if shared.salt is None:
+        task = learn(config, shared, now.bounds, group, train, device, progress)
+    else:
         names = node_record.names_of(source.graph)
         keys = node_record.keys_of(names, shared.salt)
         place = Place(source, adjacency, config, shared, scaled, shared.salt, keys, room)
-        task = with_state(task, _first_state(folder, place, group, now), config)
+        state = _first_state(folder, place, group, now)
+        model = fitted_alone(config, shared, now.bounds, group, train, device, progress)
+        task = with_state(_new_task(group, model), state, config)
     tasks = [*known, task]
     solved = router.solve([t.sums for t in tasks], [t.classes for t in tasks], params)
     task = replace(task, nodes=(len(group.train), len(group.val)))
@@ -254,16 +257,12 @@ def learn(
     device: torch.device,
     progress: Progress,
 ) -> TaskState:
-    """Train the method on one task, and collect what the router needs of it; nothing is calibrated
-    yet, and what follows from exact sums is left out where the bank keeps these.
+    """Train the method on one task, and collect one sum of it; nothing is calibrated yet.
 
     Args:
         bounds: class ids of the bank's tasks; the new one's follow them.
         train: what returns the task's training nodes.
     """
-    if config.bank.sums == "class":
-        model = fitted_alone(config, shared, bounds, group, train, device, progress)
-        return _new_task(group, model)
     params = config.bank.router
     with train() as part:
         model = fitted(config, shared, bounds, group, lambda: part, device, progress)
@@ -275,24 +274,20 @@ def learn(
 
 
 def _new_task(group: Group, model: Fitted) -> TaskState:
-    """Return a task of which nothing is known but its own model."""
-    none = np.zeros(0)
-    none_yet = np.zeros((0, 0), np.float32)
+    """Return a task that no sum is known of yet."""
+    none = torch.zeros(0, 0)
+    no_sums = ridge.Sums(none, none, 0)
     return TaskState(
         group.names,
         model.bounds,
         (0, 0),
         model.losses,
         model.state,
-        none_yet,
-        _no_sums,
-        none,
+        np.zeros((0, 0), np.float32),
+        lambda: no_sums,
+        np.zeros(0),
         model.reference,
     )
-
-
-def _no_sums() -> ridge.Sums:
-    raise AssertionError("asked for the sums of a task before they were collected")
 
 
 @dataclass(frozen=True)
