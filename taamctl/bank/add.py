@@ -266,7 +266,7 @@ def learn(
     params = config.bank.router
     with train() as part:
         model = fitted(config, shared, bounds, group, lambda: part, device, progress)
-        hops = {j: part.hops[j] for j in params.hops}
+        hops = {j: part.hops[j].first(len(part.y)) for j in params.hops}
         sums = ridge.collect(hops, part.y, len(group.names), shared.lift, params)
         means = part.means(config.precompute.max_hop).astype(np.float32)
     sums = squeezed.stored(sums, len(class_sums.views_of(params)))
