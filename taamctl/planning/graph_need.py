@@ -16,11 +16,11 @@ from taamctl.planning.counts import Graph
 from taamctl.planning.memory_need import SPARE
 
 LOADED = 14.0  # bytes per entry used, while edges are joined with their reverses
-KEPT = 14.0  # bytes per entry between the nodes at work
+KEPT = 10.0  # bytes per entry between the nodes at work
 NODE = 200.0  # bytes per node: its name, its key, its label, and what the bank knows of it
 COPIES = 4  # others in the places of every node that is kept
 KEPT_COPIES = 3  # arrays of profiles of the nodes that are kept
-ROW = 450.0  # bytes per node at work: its record, weights of hops, a few columns
+ROW = 350.0  # bytes per node at work: its record, weights of hops, a few columns
 FIXED = costs.TORCH + 100 * MIB
 
 
