@@ -159,14 +159,16 @@ def _add_one(
     def train() -> Part:
         return propagated(source, adjacency, group.train, group.y_train, config, scaled, room=room)
 
-    task = learn(config, shared, now.bounds, group, train, device, progress)
     changed: dict[int, TaskState] = {}
-    if shared.salt is not None:
+    if shared.salt is None:
+        task = learn(config, shared, now.bounds, group, train, device, progress)
+    else:
         names = node_record.names_of(source.graph)
         keys = node_record.keys_of(names, shared.salt)
         place = Place(source, adjacency, config, shared, scaled, shared.salt, keys, room)
         state, changed = first_rows.learned(place, group, now, known)
-        task = with_state(task, state, config)
+        model = fitted_alone(config, shared, now.bounds, group, train, device, progress)
+        task = with_state(_new_task(group, model), state, config)
     known = [changed.get(k, older) for k, older in enumerate(known)]
     tasks = [*known, task]
     solved = router.solve([t.sums for t in tasks], [t.classes for t in tasks], params)
@@ -217,20 +219,16 @@ def learn(
     device: torch.device,
     progress: Progress,
 ) -> TaskState:
-    """Train the method on one task, and collect what the router needs of it; nothing is calibrated
-    yet, and what follows from exact sums is left out where the bank keeps these.
+    """Train the method on one task, and collect one sum of it; nothing is calibrated yet.
 
     Args:
         bounds: class ids of the bank's tasks; the new one's follow them.
         train: what returns the task's training nodes.
     """
-    if config.bank.sums == "class":
-        model = fitted_alone(config, shared, bounds, group, train, device, progress)
-        return _new_task(group, model)
     params = config.bank.router
     with train() as part:
         model = fitted(config, shared, bounds, group, lambda: part, device, progress)
-        hops = {j: part.hops[j] for j in params.hops}
+        hops = {j: part.hops[j].first(len(part.y)) for j in params.hops}
         sums = ridge.collect(hops, part.y, len(group.names), shared.lift, params)
         means = part.means(config.precompute.max_hop).astype(np.float32)
     sums = squeezed.stored(sums, len(class_sums.views_of(params)))
@@ -238,24 +236,20 @@ def learn(
 
 
 def _new_task(group: Group, model: Fitted) -> TaskState:
-    """Return a task of which nothing is known but its own model."""
-    none = np.zeros(0)
-    none_yet = np.zeros((0, 0), np.float32)
+    """Return a task that no sum is known of yet."""
+    none = torch.zeros(0, 0)
+    no_sums = ridge.Sums(none, none, 0)
     return TaskState(
         group.names,
         model.bounds,
         (0, 0),
         model.losses,
         model.state,
-        none_yet,
-        _no_sums,
-        none,
+        np.zeros((0, 0), np.float32),
+        lambda: no_sums,
+        np.zeros(0),
         model.reference,
     )
-
-
-def _no_sums() -> ridge.Sums:
-    raise AssertionError("asked for the sums of a task before they were collected")
 
 
 @dataclass(frozen=True)
@@ -294,7 +288,7 @@ def fitted(
         return Fitted(own, np.zeros(0, np.float32), {}, task_file.no_reference(len(group.names)))
     method = config.make(features, (*bounds, own), device)
     part = train()
-    h = part.own()[config.precompute.hops]
+    h = part.hops[config.precompute.hops][: len(part.y)]
     deg = torch.from_numpy(part.operator.degree[: len(part.y)].astype(np.float32))
     losses = np.asarray(
         method.learn((TaskData(Task(len(bounds), *own), h, part.y + low, deg),), progress)

@@ -7,8 +7,9 @@ from collections import Counter
 from taamctl.bank.config import Config
 from taamctl.bank.manifest import Manifest
 from taamctl.planning import counts
+from taamctl.planning.costs import TRAIN_MODULATED
 from taamctl.planning.counts import Graph
-from taamctl.planning.graph_need import COPIES, STEP, GraphWork
+from taamctl.planning.graph_need import COPIES, GraphWork
 
 
 def work_of(
@@ -38,6 +39,7 @@ def work_of(
         matrices,
         config.has_experts,
         COPIES * config.bank.val_rows * tasks,
+        beside / max(1, graph.nodes),
     )
 
 
@@ -80,12 +82,10 @@ def _tasks(graph: Graph, per_task: int | None) -> int:
 
 
 def _copies(config: Config) -> float:
-    """Return how many arrays of a task's training nodes are in memory: of its validation nodes
-    features, hops and a step; of all where a model is trained or sums are of the task.
+    """Return how many arrays of a task's training nodes are in memory: of its validation nodes the
+    hops, and the profiles that are made of them; of all what a model is trained on.
     """
-    validated = range(max(config.infer.hops) + 1)
-    hops = {config.precompute.hops, *config.bank.router.hops}
-    found = (1 + len(hops.union(validated)) + STEP) * config.split.val / (1 - config.split.val)
-    if config.has_experts or config.bank.sums == "task":
-        found += 1 + len(hops) + STEP
-    return found
+    looked_at = range(max(config.infer.hops) + 1)
+    hops = {config.precompute.hops, *config.bank.router.hops}.union(looked_at)
+    found = (len(hops) + len(config.infer.hops)) * config.split.val / (1 - config.split.val)
+    return found + config.has_experts * TRAIN_MODULATED[0]

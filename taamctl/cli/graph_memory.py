@@ -93,11 +93,13 @@ def require_replays(context: Context) -> None:
     from taamctl.params.precompute_params import PrecomputeParams
     from taamctl.params.run_params import RunParams
     from taamctl.planning import counts, graph_need
+    from taamctl.prequential.stream_options import SNAPSHOTS
 
     router = context.params.section(BankParams).router
     hops = {context.params.section(PrecomputeParams).hops, *router.hops}
     for name in context.params.section(RunParams).datasets:
         graph = counts.of_dataset(context, name)
-        # the rows that are answered or learned at once; the sums of every class
-        work = graph_need.GraphWork(1.0, len(hops), router, graph.classes, experts=False)
+        # rows are read a snapshot at a time; the sums are those of every class
+        read = len(hops) / SNAPSHOTS
+        work = graph_need.GraphWork(1.0, read, router, graph.classes, experts=False)
         graph_need.require("the replay of", graph, work, context.max_memory)

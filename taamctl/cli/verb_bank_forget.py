@@ -17,6 +17,7 @@ from taamctl.cli.one_graph import OneGraph, with_context
 from taamctl.cli.progress_bars import make_progress
 from taamctl.cli.shared_options import DataRoot, MaxMemory, Overrides, ParamsFile, Quiet
 from taamctl.cli.verb_bank_make import Folder, NoWait
+from taamctl.core.plain_values import Plain
 
 
 def forget(
@@ -58,7 +59,6 @@ def forget(
     """
     from taamctl.bank import forget as forgetting
     from taamctl.bank import statement as stating
-    from taamctl.store import atomic_files
 
     room = graph_memory.room_of(
         "forgetting with", folder, named, max_memory, params, overrides, wide=True
@@ -73,10 +73,16 @@ def forget(
         tell=teller(quiet),
         room=room,
     )
-    said = stating.statement(folder, done)
-    if statement is not None:
-        atomic_files.write_json(statement, said)
-        typer.echo(str(statement))
-        teller(quiet)(f"next: taamctl bank verify {quote(str(folder))}")
-    else:
+    _show(folder, stating.statement(folder, done), statement, quiet=quiet)
+
+
+def _show(folder: Path, said: dict[str, Plain], file: Path | None, *, quiet: bool) -> None:
+    """Print a statement, or write it and print the name of its file."""
+    from taamctl.store import atomic_files
+
+    if file is None:
         typer.echo(json.dumps(said, indent=1))
+        return
+    atomic_files.write_json(file, said)
+    typer.echo(str(file))
+    teller(quiet)(f"next: taamctl bank verify {quote(str(folder))}")

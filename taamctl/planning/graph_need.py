@@ -16,12 +16,11 @@ from taamctl.planning.counts import Graph
 from taamctl.planning.memory_need import SPARE
 
 LOADED = 14.0  # bytes per entry used, while edges are joined with their reverses
-KEPT = 24.0  # bytes per entry between the nodes at work
+KEPT = 10.0  # bytes per entry between the nodes at work
 NODE = 200.0  # bytes per node: its name, its key, its label, and what the bank knows of it
 COPIES = 4  # others in the places of every node that is kept
 KEPT_COPIES = 3  # arrays of profiles of the nodes that are kept
-ROW = 700.0  # bytes per node at work: its record, weights of hops, a few columns
-STEP = 4  # N x F arrays that a step of propagation amounts to
+ROW = 350.0  # bytes per node at work: its record, weights of hops, a few columns
 FIXED = costs.TORCH + 100 * MIB
 
 
@@ -30,13 +29,14 @@ class GraphWork:
     """What is done with a graph.
 
     Attributes:
-        rows: share of the nodes that are at work at once.
+        rows: share of the nodes that are learned at once.
         copies: N x F arrays of these that are in memory: features and hops, where they have no
             place in files.
         router: node profiles and their regression.
         sums: Gram matrices that are held.
         experts: tasks have models of their own.
         kept: nodes whose profiles are looked at, whatever the graph.
+        beside: share of the nodes that are neighbours of all others.
     """
 
     rows: float
@@ -45,6 +45,7 @@ class GraphWork:
     sums: int
     experts: bool
     kept: int = 0
+    beside: float = 0.0
 
 
 def held(graph: Graph) -> float:
@@ -61,7 +62,9 @@ def needed(graph: Graph, work: GraphWork) -> float:
     """
     used = graph.stored * graph.joined
     rows = work.rows * graph.nodes
-    made = rows * (4.0 * graph.features * work.copies + ROW) + KEPT * used * work.rows
+    seen = max(work.rows, work.beside)
+    made = rows * 4.0 * graph.features * work.copies
+    made += seen * (ROW * graph.nodes + KEPT * used)
     if work.experts:
         made += rows * 4.0 * costs.TRAIN_MODULATED[1] * costs.HIDDEN
     made += solving(graph, work)

@@ -55,7 +55,7 @@ class BySums:
             np.concatenate([sums.cross, new.cross]),
             np.concatenate([sums.nodes, new.nodes]),
         )
-        hops = {j: known.rows.hops[j].double() for j in self.params.hops}
+        hops = {j: known.rows.hops[j] for j in self.params.hops}
         none = Exact(hops, np.zeros(0, np.int64))
         self._sums = wider.swapped(none, Exact(hops, known.y), self._lift, self.params)
 

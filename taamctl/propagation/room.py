@@ -28,11 +28,22 @@ LEAST = 8  # columns at once, however little room there is
 
 
 class StoredRows:
-    """The rows of a matrix as tensors, some at a time: what sums read of a hop."""
+    """The rows of a matrix as tensors, some at a time: what sums read of a hop.
 
-    def __init__(self, blocks: Blocks) -> None:
+    Args:
+        count: so many rows alone, the first ones; None: all.
+    """
+
+    def __init__(self, blocks: Blocks, count: int | None = None) -> None:
         self._blocks = blocks
-        self.shape = blocks.shape
+        rows, columns = blocks.shape
+        self.shape = (rows, columns)
+        if count is not None:
+            self.shape = (count, columns)
+
+    def first(self, count: int) -> StoredRows:
+        """Return the first rows alone."""
+        return StoredRows(self._blocks, count)
 
     def __len__(self) -> int:
         return self.shape[0]

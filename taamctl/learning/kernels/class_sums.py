@@ -27,8 +27,8 @@ MOST = 1 << 22  # rows of a class, all views counted: its sums then stay below 2
 
 @dataclass(frozen=True)
 class Rows:
-    """Some nodes: j -> S^j X, [N, F] float64, and their classes, [N] int64 from 0; rows that are
-    read from a file come class after class, so that few others are read with them.
+    """Some nodes: j -> S^j X, [N, F] of any precision, and their classes, [N] int64 from 0; rows
+    that are read from a file come class after class, so that few others are read with them.
     """
 
     hops: Mapping[int, ridge.HopRows]
@@ -124,7 +124,7 @@ def _products(
     square = torch.zeros(width, width, dtype=torch.int64)
     total = torch.zeros(width, dtype=torch.int64)
     for at in _blocks(rows, ROWS // len(views)):
-        block = {j: hops[j][at] for j in params.hops}
+        block = {j: hops[j][at].double() for j in params.hops}
         phi = torch.cat([lift.profile(block, view) for view in views])
         whole = torch.round(phi * STEP)
         _add_product(square, whole)

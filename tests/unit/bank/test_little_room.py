@@ -86,8 +86,9 @@ def test_no_byte_of_a_task_that_is_one_sum_depends_on_the_limit(
     assert files[0] == files[1]
 
 
+@pytest.mark.parametrize("sums", ["class", "task"])
 def test_no_byte_depends_on_the_limit_where_neighbours_are_given_beside(
-    tmp_path, graph, config: Callable[..., Config], monkeypatch
+    tmp_path, graph, config: Callable[..., Config], monkeypatch, sums
 ) -> None:
     monkeypatch.setattr(add.os, "urandom", lambda count: bytes(range(count)))
     made = named(graph(tuple("abcd"), 45, 17, seed=6))
@@ -98,14 +99,17 @@ def test_no_byte_depends_on_the_limit_where_neighbours_are_given_beside(
         np.tile(names, 2),
         np.repeat([True, False], len(names)),
     )
-    late = replace(between(made, 150, 180), outside=both)
+    late = Source(replace(between(made, 150, 180), outside=both))
+    early = Source(between(made, 0, 150))
     files = []
     for name, have in (("free", UNLIMITED), ("little", LITTLE)):
-        store.create(tmp_path / name, config("analytic", "bank.sums=class"))
-        add.add(tmp_path / name, Source(between(made, 0, 150)), per_task=2)
+        store.create(tmp_path / name, config("analytic", f"bank.sums={sums}"))
+        if sums == "class":
+            add.add(tmp_path / name, early, per_task=2)
         if have is LITTLE:
-            monkeypatch.setattr(room, "ArrayBlocks", None)
-        update(tmp_path / name, Source(late), context=Source(between(made, 0, 150)), room=have)
+            monkeypatch.setattr(room, "ArrayBlocks", None)  # nothing is in memory then
+        teach = update if sums == "class" else add.add
+        teach(tmp_path / name, late, context=early, room=have)
         files.append([p.read_bytes() for p in sorted((tmp_path / name).rglob("*.h5"))])
     assert files[0] == files[1]
 
