@@ -31,6 +31,10 @@ def work_of(
     share, matrices = _new(config, graph, per_task)
     if wide:
         share, matrices = _known(now, graph, beside)
+    elif config.bank.edges == "all":
+        matrices += len(now.classes)
+    if config.bank.edges == "all":
+        share = 1.0  # rows see the nodes of all tasks
     tasks = len(now.tasks) + _tasks(graph, per_task)
     return GraphWork(
         share * (1 - config.split.val),
