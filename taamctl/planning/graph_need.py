@@ -19,7 +19,7 @@ LOADED = 14.0  # bytes per entry used, while edges are joined with their reverse
 KEPT = 10.0  # bytes per entry between the nodes at work
 NODE = 200.0  # bytes per node: its name, its key, its label, and what the bank knows of it
 COPIES = 4  # others in the places of every node that is kept
-KEPT_COPIES = 3  # arrays of profiles of the nodes that are kept
+KEPT_COPIES = 4  # arrays of profiles of the nodes that are kept
 ROW = 350.0  # bytes per node at work: its record, weights of hops, a few columns
 FIXED = costs.TORCH + 100 * MIB
 
