@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from taamctl.planning.memory_need import Stage
     from taamctl.runtime.job import Context, Job
 
-ON_WORKERS = ("precompute", "train", "infer", "eval")  # where there is a cluster
-EVERY = ("split", *ON_WORKERS, "lens", "report")
+ON_WORKERS = ("split", "precompute", "train", "infer", "eval", "lens")  # of a cluster, if any
+EVERY = (*ON_WORKERS, "report")
 
 
 def require(context: Context, *stages: str) -> None:
@@ -50,8 +50,9 @@ def prepared(
     if not found or found[0].max_memory is None:
         return found, executor
     if executor.executor == "dask":
+        away = [stage for stage in wanted if stage in ON_WORKERS]
         wanted = [stage for stage in wanted if stage not in ON_WORKERS]
-        fit = min(_workers(context, executor) for context in found)
+        fit = min(_workers(context, executor, away) for context in found)
         found = [_beside(context, fit) for context in found]
         executor = replace(executor, workers=fit or None)
     for context in found:
@@ -59,13 +60,15 @@ def prepared(
     return found, executor
 
 
-def _workers(context: Context, executor: Executor) -> int:
-    """Return how many workers of this machine fit; 0 where none is to be started."""
+def _workers(context: Context, executor: Executor, stages: Iterable[str]) -> int:
+    """Return how many workers of this machine fit for some stages; 0 where none is to be
+    started.
+    """
     if executor.workers is None:
         return 0
     from taamctl.planning import worker_memory
 
-    return worker_memory.that_fit(context, _ahead(context, ON_WORKERS), executor.workers)
+    return worker_memory.that_fit(context, _ahead(context, stages), executor.workers)
 
 
 def _beside(context: Context, workers: int) -> Context:
