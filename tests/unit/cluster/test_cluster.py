@@ -641,12 +641,12 @@ def test_a_worker_that_cannot_see_the_trained_run_is_named(
     mine = context(tmp_path, told, methods=("taam",), seeds=(1,))
     walk_to_eval(mine, client)
     (tmp_path / "infer/synthetic/taam/seed-1/infer.h5").unlink()
-    seen = run_units.probe.expect
+    seen = probe.expect
 
     def elsewhere(job: Any, file: Path, sha256: str, device: str) -> probe.Expected:
         return replace(seen(job, file, sha256, device), file="/nowhere/train.h5")
 
-    monkeypatch.setattr(run_units.probe, "expect", elsewhere)
+    monkeypatch.setattr(probe, "expect", elsewhere)
     with pytest.raises(TaamctlError, match="2 of 2 workers cannot take part") as caught:
         run_units.finish(client, mine, [("synthetic", "taam", 1)])
     assert "--outputs has to be on a disk that all workers share" in str(caught.value.hint)
