@@ -18,6 +18,7 @@ from typing import Any
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.runtime import provenance, reached_code
+from taamctl.runtime.artefact_key import NOTHING, source_key
 from taamctl.runtime.job import Context, Job
 from taamctl.runtime.stage_table import TABLE
 
@@ -99,6 +100,19 @@ def expect(
         shared,
         str(Path.cwd()),
     )
+
+
+def expect_raw(job: Job, split: Job) -> tuple[Expected, ...]:
+    """Return what this process has of the raw files behind a split.
+
+    Args:
+        job: whose units read them. split: the job of the split.
+    """
+    if not split.raw:
+        return ()
+    record = provenance.recorded(split.outputs[0]) or NOTHING
+    known = source_key(split, record)["raw"]
+    return tuple(expect(job, path, known[path.name], "cpu", RAW) for path in split.raw)
 
 
 def code_digest(stage: str, plugins: tuple[tuple[str, str], ...]) -> str:

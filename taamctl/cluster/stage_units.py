@@ -17,7 +17,7 @@ from taamctl.cluster.unit_result import result_of
 from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.runtime import input_gate, provenance
-from taamctl.runtime.artefact_key import NOTHING, source_key
+from taamctl.runtime.artefact_key import NOTHING
 from taamctl.runtime.execute import is_current
 from taamctl.runtime.job import Context, Job
 from taamctl.runtime.layout import Layout
@@ -97,11 +97,7 @@ def _needs(unit: Unit) -> Needs:
             known = (provenance.recorded(path) or NOTHING).get("outputs", {}).get(path.name)
             digest = provenance.artefact_digest(path, known)
             read.append(probe.expect(job, path, digest, "cpu"))
-        raw = {}
-        if job.raw:
-            record = provenance.recorded(job.outputs[0]) or NOTHING
-            raw = source_key(job, record)["raw"]
-        read += [probe.expect(job, path, raw[path.name], "cpu", probe.RAW) for path in job.raw]
+        read += probe.expect_raw(job, job)
         found += read or [probe.expect(job, None, "", "cpu")]
     return tuple(found)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
-from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import mib
 from taamctl.core.units import MIB, format_bytes
@@ -63,7 +62,7 @@ def unit(context: Context, stage: Stage, workers: int) -> float:
 
 
 def price(context: Context, stage: Stage) -> Callable[[int], float]:
-    """Return the same for any number of workers; 0 where a stage is made here.
+    """Return the same for any number of workers; 0 of what no worker does.
 
     Only a unit of `precompute` depends on how many there are: it has its share of the columns.
     """
@@ -71,7 +70,7 @@ def price(context: Context, stage: Stage) -> Callable[[int], float]:
     need = 0.0
     if name in memory_need.ELSEWHERE:
         need = memory_need.needed(replace(context, max_memory=None), stage) or 0.0
-    if name != "precompute" or dataset in registry.imported("taamctl.datasets"):
+    if name != "precompute":
         return lambda workers: need
     work = workload(context)
     graph = counts.of_dataset(context, dataset)
