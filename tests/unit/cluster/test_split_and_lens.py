@@ -5,7 +5,6 @@ graph of one's own too, which workers do not have in their folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,27 +29,12 @@ from taamctl.runtime import stage_jobs
 from taamctl.runtime.job import Context
 from taamctl.store.atomic_files import read_json
 
-distributed = pytest.importorskip("distributed", reason="needs the dask extra")
+pytest.importorskip("distributed", reason="needs the dask extra")
 
 SETS = ("train.epochs=1", "train.threads=1", "lens.batches=[10]")
 NAMES = ("mine", "other")
 METHODS = ("linear_probe", "taam")
 FILES = ("split.h5", "features.h5", "train.h5", "infer.h5", "eval.json", "lens.json")
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None
-    ) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def client(cluster: Any) -> Iterator[Any]:
-    with distributed.Client(cluster, set_as_default=False) as made:
-        made.wait_for_workers(2)
-        yield made
 
 
 @pytest.fixture
