@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from taamctl.runtime.job import Context, Job
 
 ON_WORKERS = ("split", "precompute", "train", "infer", "eval", "lens")  # of a cluster, if any
+IN_PARTS = ("precompute", "train")
 EVERY = (*ON_WORKERS, "report")
 
 
@@ -77,13 +79,24 @@ def _beside(context: Context, workers: int) -> Context:
 
     limit = context.max_memory or 0
     beside = int(workers * worker_memory.IDLE)
-    return replace(context, max_memory=limit - beside, for_workers=beside, admit=_admit_here)
+    own = partial(_admit_beside, workers)
+    return replace(context, max_memory=limit - beside, for_workers=beside, admit=own)
 
 
-def _admit_here(context: Context, job: Job) -> None:
-    """Refuse a job that no worker does and that needs too much."""
+def _admit_beside(workers: int, context: Context, job: Job) -> None:
+    """Refuse a job that needs more than the worker that does it may have, or than this process
+    where no worker does it.
+
+    Of `precompute` and `train` workers do parts, which were looked at before; and workers that were
+    not started here have limits of their own.
+    """
+    from taamctl.planning import memory_need, worker_memory
+
     if job.stage not in ON_WORKERS:
         admit(context, job)
+    elif workers and job.stage not in IN_PARTS:
+        (stage,) = memory_need.stages_of([job])
+        worker_memory.admit(context, stage, workers)
 
 
 def admit(context: Context, job: Job) -> None:

@@ -61,12 +61,17 @@ def finish(client: Client, doing: str, units: Sequence[Unit]) -> None:
         doing: what progress calls the work.
 
     Raises:
-        TaamctlError: an input is not there, a worker differs from this process or does not see
+        TaamctlError: an input is not there, a unit needs more memory than a worker may have, a
+            worker differs from this process or does not see
             what it is to read, what a unit refuses, or workers die over one unit again and again.
     """
     needs = {at: _needs(unit) for at, unit in enumerate(units) if not _is_there(unit)}
+    for at in needs:
+        for job in units[at].jobs:
+            units[at].context.admit(units[at].context, job)
     if needs:
-        probe.require_everywhere(client, {each for unit in needs.values() for each in unit})
+        every = dict.fromkeys(each for unit in needs.values() for each in unit)
+        probe.require_everywhere(client, every)
         probe.tell_of_processors(client, units[0].context)
         _send(client, doing, units, needs)
     for at, unit in enumerate(units):

@@ -56,6 +56,24 @@ def that_fit(context: Context, ahead: Iterable[Stage], wanted: int) -> int:
     return fit
 
 
+def admit(context: Context, stage: Stage, workers: int) -> None:
+    """Refuse a stage whose largest unit takes more than one of so many workers may have.
+
+    Raises:
+        TaamctlError: it does, with what would do.
+    """
+    limit = (context.max_memory or 0) + context.for_workers
+    need = unit(context, stage, workers) + WORKER
+    if need > (limit - OWN) / workers:
+        enough = mib(int(SPARE * (OWN + workers * need)))
+        raise TaamctlError(
+            f"{stage[0]} {'/'.join(filter(None, stage[1:]))} needs about {format_bytes(need)} on a "
+            f"worker, --max-memory {format_bytes(limit)} leaves {workers} of them "
+            f"{format_bytes((limit - OWN) / workers)} each",
+            f"allow more: --max-memory {enough}M; or start fewer: --workers",
+        )
+
+
 def unit(context: Context, stage: Stage, workers: int) -> float:
     """Return the bytes that a stage's largest unit takes on one of so many workers."""
     return price(context, stage)(workers)

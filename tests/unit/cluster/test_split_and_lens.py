@@ -14,7 +14,7 @@ import pytest
 from taamctl.stages import infer, split
 from typer.testing import CliRunner
 
-from taamctl.cli import common
+from taamctl.cli import common, reproduce_plans, within_memory
 from taamctl.cli.app import app
 from taamctl.cli.shared_options import Grid, RawSettings, Writing
 from taamctl.cluster import probe, stage_units
@@ -22,9 +22,12 @@ from taamctl.core import registry
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import NodeGraph
+from taamctl.core.units import MIB
 from taamctl.datasets import _imported
 from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.pipeline import lens_run, lens_walk, walk
+from taamctl.report import published
+from taamctl.report.published import LensLine
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.job import Context
 from taamctl.store.atomic_files import read_json
@@ -33,7 +36,7 @@ pytest.importorskip("distributed", reason="needs the dask extra")
 
 SETS = ("train.epochs=1", "train.threads=1", "lens.batches=[10]")
 NAMES = ("mine", "other")
-METHODS = ("linear_probe", "taam")
+METHODS = ("finetune", "taam")
 FILES = ("split.h5", "features.h5", "train.h5", "infer.h5", "eval.json", "lens.json")
 
 
@@ -108,6 +111,13 @@ def test_workers_split_and_look_as_this_process_does(
     walk.split(there)
     assert sum(" reused " in line for line in lines) == 2 + 8 + 2
 
+    small = within_memory._beside(replace(here, force=True, max_memory=700 * MIB), 2)
+    words = (
+        "lens mine/finetune needs about .* on a worker, --max-memory 700 MiB leaves 2 of them 140"
+    )
+    with pytest.raises(TaamctlError, match=words):
+        lens_walk.all_runs(small, client)
+
 
 def test_a_graph_that_a_worker_lacks_is_named_with_the_worker(
     client: Any, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,6 +175,20 @@ def test_another_working_folder_holds_for_its_body(project: Path) -> None:
         with registry.working_in(project):
             assert found() == project / "data" / "mine.h5"
     assert found() == Path("data/mine.h5")
+
+
+def test_the_lens_table_on_a_cluster_says_the_same(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = LensLine("finetune", "finetune", "none", "node")
+    monkeypatch.setattr(published, "lens_rows", lambda: [row])
+    found = []
+    for name, where in (("here", None), ("there", client)):
+        settings = RawSettings(overrides=list(SETS), outputs=tmp_path / name)
+        plan = reproduce_plans.plan_of("lens", ("synthetic",), [1], settings, Writing(quiet=True))
+        found.append(plan.table(None, where))
+    assert found[0] == found[1]
+    assert len(found[0].lines) == 1
 
 
 def test_every_stage_alone_is_done_by_workers(
