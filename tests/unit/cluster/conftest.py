@@ -86,5 +86,5 @@ def client(cluster: Any) -> Iterator[Any]:
     from distributed import Client
 
     with Client(cluster, set_as_default=False) as made:
-        made.wait_for_workers(2)
+        made.wait_for_workers(2, timeout=120)  # one may have been killed just now
         yield made

@@ -374,7 +374,7 @@ def test_a_unit_that_kills_worker_after_worker_is_named(
             walk_to_eval(context(tmp_path, told, methods=("trapped",), seeds=(1,)), client)
     finally:
         cluster.scheduler.allowed_failures = before
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=120)
 
 
 def test_a_worker_that_differs_is_named(client: Any, told: Path, tmp_path: Path) -> None:
