@@ -29,7 +29,7 @@ class Executor:
         Option(
             "--executor",
             metavar="local|dask",
-            help="dask: have the workers of a Dask cluster propagate, train, infer and evaluate.",
+            help="dask: have the workers of a Dask cluster do the work.",
         ),
     ] = "local"
     scheduler: Annotated[

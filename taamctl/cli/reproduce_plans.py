@@ -37,7 +37,7 @@ class Plan:
 
         Args:
             datasets: those named; None: none was.
-            client: of the Dask cluster that makes the runs of measured tables; None: this process.
+            client: of the Dask cluster that does the work; None: this process.
         """
         from taamctl.pipeline import cost_cells, lens_lines, plain_tables, printed_numbers
 
@@ -47,7 +47,7 @@ class Plan:
             "lens": lens_lines.table,
         }
         if self.target in plain:
-            return plain[self.target](self.base)
+            return plain[self.target](self.base, client)
         if self.target == "params":
             return cost_cells.table(self.base, datasets)
         return printed_numbers.measured_table(self.target, self.base, self.contexts, client)
@@ -94,7 +94,8 @@ def fitting(plans: Sequence[Plan], executor: Executor) -> tuple[list[Plan], Exec
     from taamctl.pipeline import at_hand
 
     made = ("split", "precompute", "train", "infer", "eval")
-    every = [context for plan in plans for context in plan.contexts.values()]
+    away = executor.executor == "dask"  # then its workers share the limit, whatever they make
+    every = [c for plan in plans for c in plan.contexts.values() or [plan.base] * away]
     there = [own for context in every for own in at_hand.of_those_there(context)]
     fit, executor = within_memory.prepared(there, executor, made)
     if not fit:
@@ -110,8 +111,6 @@ def fitting(plans: Sequence[Plan], executor: Executor) -> tuple[list[Plan], Exec
 
 
 def _changed(plan: Plan, change: Callable[[Context], Context]) -> Plan:
-    """Return a plan whose runs are of changed contexts; what makes no runs of its own stays."""
-    if not plan.contexts:
-        return plan
+    """Return a plan whose runs are of changed contexts."""
     contexts = {row: change(context) for row, context in plan.contexts.items()}
     return replace(plan, base=change(plan.base), contexts=contexts)

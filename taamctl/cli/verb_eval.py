@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from taamctl.cli import next_step, within_memory
+from taamctl.cli import next_step
+from taamctl.cli.at_work import at_work
 from taamctl.cli.common import make_context
 from taamctl.cli.console import Column, print_table
+from taamctl.cli.executor_options import Executor
 from taamctl.cli.shared_options import Grid, Settings, Writing
 from taamctl.core.errors import TaamctlError
 from taamctl.params.report_params import ReportParams
@@ -36,6 +38,7 @@ def command(
         Option("--per-class", help="Also print how many nodes of every class are answered right."),
     ] = False,
     as_json: Annotated[bool, Option("--json", help="With --lens: print the rows as JSON.")] = False,
+    executor: Executor,
     writing: Writing,
 ) -> None:
     """Evaluate: accuracy matrices for all logit scopes, AA, BWT, AF, task-ID accuracy, cost."""
@@ -47,14 +50,15 @@ def command(
             "add --lens, leave out --per-class, or see eval.json and metrics.json",
         )
     context = make_context(grid, settings, writing)
-    within_memory.require(context, "eval", *(["lens"] * lens))
-    walk.one_stage(context, "eval")
-    if lens:
-        from taamctl.pipeline import lens_run
+    found: list[Path] = []
+    with at_work(context, executor, "eval", *(["lens"] * lens)) as (here, client):
+        walk.one_stage(here, "eval", client)
+        if lens:
+            from taamctl.pipeline import lens_walk
 
-        found = lens_run.all_runs(context)
-        if not per_class:
-            show(found, context.params.section(ReportParams).decimals, as_json)
+            found = lens_walk.all_runs(here, client)
+    if lens and not per_class:
+        show(found, context.params.section(ReportParams).decimals, as_json)
     if per_class:
         show_classes(context)
     context.tell(f"next: {next_step.command('report', grid, settings)}")

@@ -7,14 +7,17 @@ from typing import Annotated
 
 from typer import Option
 
-from taamctl.cli import next_step, within_memory
+from taamctl.cli import next_step
+from taamctl.cli.at_work import at_work
 from taamctl.cli.common import make_context
+from taamctl.cli.executor_options import Executor
 from taamctl.cli.shared_options import Grid, Settings, Writing
 
 
 def command(
     grid: Grid,
     settings: Settings,
+    executor: Executor,
     writing: Writing,
     csv: Annotated[
         Path | None,
@@ -27,8 +30,8 @@ def command(
     from taamctl.pipeline import prediction_table, routing_account, walk
 
     context = make_context(grid, settings, writing, check_methods=True)
-    within_memory.require(context, "infer")
-    walk.one_stage(context, "infer")
+    with at_work(context, executor, "infer") as (here, client):
+        walk.one_stage(here, "infer", client)
     routing_account.tell(context)
     if csv is not None:
         lines = prediction_table.write(context, csv)

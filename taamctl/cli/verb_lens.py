@@ -6,8 +6,10 @@ from typing import Annotated
 
 from typer import Option
 
-from taamctl.cli import next_step, within_memory
+from taamctl.cli import next_step
+from taamctl.cli.at_work import at_work
 from taamctl.cli.common import make_context
+from taamctl.cli.executor_options import Executor
 from taamctl.cli.shared_options import Grid, Settings, Writing
 
 
@@ -19,6 +21,7 @@ def command(
         bool,
         Option("--own", help="Only debian and graphs of your own, as `taamctl run`; else all."),
     ] = False,
+    executor: Executor,
     writing: Writing,
 ) -> None:
     """Ask trained methods once more: per graph, component, batch and node, grouped and mixed.
@@ -28,11 +31,11 @@ def command(
     from taamctl.pipeline import own_graphs
 
     context = make_context(grid, settings, writing)
-    within_memory.require(context, "lens")
-    if own:
-        own_graphs.look(context)
-        return
-    from taamctl.pipeline import lens_run
+    with at_work(context, executor, "lens") as (here, client):
+        if own:
+            own_graphs.look(here, client)
+            return
+        from taamctl.pipeline import lens_walk
 
-    lens_run.all_runs(context)
+        lens_walk.all_runs(here, client)
     context.tell(f"next: {next_step.command('report', grid, settings)}")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from taamctl.cli import next_step, within_memory
+from taamctl.cli import next_step
+from taamctl.cli.at_work import at_work
 from taamctl.cli.common import make_context
+from taamctl.cli.executor_options import Executor
 from taamctl.cli.shared_options import Datasets, Grid, RawSettings, Writing
 
 
-def command(*, datasets: Datasets = None, settings: RawSettings, writing: Writing) -> None:
+def command(
+    *, datasets: Datasets = None, settings: RawSettings, executor: Executor, writing: Writing
+) -> None:
     """Form tasks, split every class into train, val and test, and keep only the edges inside
     each part.
     """
@@ -15,6 +19,6 @@ def command(*, datasets: Datasets = None, settings: RawSettings, writing: Writin
 
     grid = Grid(datasets)
     context = make_context(grid, settings, writing)
-    within_memory.require(context, "split")
-    walk.one_stage(context, "split")
+    with at_work(context, executor, "split") as (here, client):
+        walk.one_stage(here, "split", client)
     context.tell(f"next: {next_step.command('precompute', grid, settings)}")

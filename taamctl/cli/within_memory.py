@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from taamctl.planning.memory_need import Stage
     from taamctl.runtime.job import Context, Job
 
-ON_WORKERS = ("precompute", "train", "infer", "eval")  # where there is a cluster
-EVERY = ("split", *ON_WORKERS, "lens", "report")
+ON_WORKERS = ("split", "precompute", "train", "infer", "eval", "lens")  # of a cluster, if any
+IN_PARTS = ("precompute", "train")
+EVERY = (*ON_WORKERS, "report")
 
 
 def require(context: Context, *stages: str) -> None:
@@ -50,8 +52,9 @@ def prepared(
     if not found or found[0].max_memory is None:
         return found, executor
     if executor.executor == "dask":
+        away = [stage for stage in wanted if stage in ON_WORKERS]
         wanted = [stage for stage in wanted if stage not in ON_WORKERS]
-        fit = min(_workers(context, executor) for context in found)
+        fit = min(_workers(context, executor, away) for context in found)
         found = [_beside(context, fit) for context in found]
         executor = replace(executor, workers=fit or None)
     for context in found:
@@ -59,13 +62,15 @@ def prepared(
     return found, executor
 
 
-def _workers(context: Context, executor: Executor) -> int:
-    """Return how many workers of this machine fit; 0 where none is to be started."""
+def _workers(context: Context, executor: Executor, stages: Iterable[str]) -> int:
+    """Return how many workers of this machine fit for some stages; 0 where none is to be
+    started.
+    """
     if executor.workers is None:
         return 0
     from taamctl.planning import worker_memory
 
-    return worker_memory.that_fit(context, _ahead(context, ON_WORKERS), executor.workers)
+    return worker_memory.that_fit(context, _ahead(context, stages), executor.workers)
 
 
 def _beside(context: Context, workers: int) -> Context:
@@ -74,13 +79,24 @@ def _beside(context: Context, workers: int) -> Context:
 
     limit = context.max_memory or 0
     beside = int(workers * worker_memory.IDLE)
-    return replace(context, max_memory=limit - beside, for_workers=beside, admit=_admit_here)
+    own = partial(_admit_beside, workers)
+    return replace(context, max_memory=limit - beside, for_workers=beside, admit=own)
 
 
-def _admit_here(context: Context, job: Job) -> None:
-    """Refuse a job that no worker does and that needs too much."""
+def _admit_beside(workers: int, context: Context, job: Job) -> None:
+    """Refuse a job that needs more than the worker that does it may have, or than this process
+    where no worker does it.
+
+    Of `precompute` and `train` workers do parts, which were looked at before; and workers that were
+    not started here have limits of their own.
+    """
+    from taamctl.planning import memory_need, worker_memory
+
     if job.stage not in ON_WORKERS:
         admit(context, job)
+    elif workers and job.stage not in IN_PARTS:
+        (stage,) = memory_need.stages_of([job])
+        worker_memory.admit(context, stage, workers)
 
 
 def admit(context: Context, job: Job) -> None:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from taamctl.cluster import probe
-from taamctl.core import subnormals
+from taamctl.core import registry, subnormals
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError, explain_os_error
 from taamctl.core.rows import FeatureRows
@@ -40,12 +40,13 @@ class Source(NamedTuple):
 
     Attributes:
         expected: split.h5, and what a worker must have in common with the process that sends the
-            unit. made_by: what makes that file.
+            unit. made_by: what makes that file. raw: the raw files, likewise.
         dataset: the data set's name. params: its section. root: folder of the raw data.
     """
 
     expected: probe.Expected
     made_by: str
+    raw: tuple[probe.Expected, ...]
     dataset: str
     params: Any
     root: Path | None
@@ -89,10 +90,12 @@ def propagate(
     filled = []
     with (
         subnormals.flushed(),
+        registry.working_in(Path(source.expected.folder)),
         Artefact(Path(source.expected.file), SPLIT, source.made_by) as split,
         _wanted(file) as out,
     ):
-        probe.require_here(source.expected)
+        for expected in (source.expected, *source.raw):
+            probe.require_here(expected)
         parts = Parts.read(split, source.made_by)
         raw = rows_of(data_set(source.dataset), source.root, source.params)
         sha256, x = _read(raw, parts.orig_id, norm, low, high)

@@ -15,8 +15,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.runtime import provenance, reached_code
+from taamctl.runtime.artefact_key import NOTHING, source_key
 from taamctl.runtime.job import Context, Job
 from taamctl.runtime.stage_table import TABLE
 
@@ -36,9 +38,12 @@ AGAIN = (
 UNITS = (
     "taamctl.cluster.work_unit",
     "taamctl.cluster.column_unit",
+    "taamctl.cluster.stage_units",
     "taamctl.cluster.run_units",
 )
 SHOWN = 5  # workers named in one message
+OUTPUTS = "the folder of --outputs has to be on a disk that all workers share, under the same path"
+RAW = "raw data and graphs of one's own have to be on every worker, under the same path as here"
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,11 @@ class Expected:
     Attributes:
         versions: (library, version).
         stage: the stage whose code runs. plugins: its plug-in. digest: of that code and the units'.
-        file: the input, as an absolute path. sha256, size (bytes), mtime_ns: its own.
+        file: the input, as an absolute path; empty where there is none. sha256, size (bytes),
+            mtime_ns: its own.
         device: `cpu` or `cuda`.
+        shared: what to do where a worker does not see that file.
+        folder: the working folder, as an absolute path: graphs of one's own are found there.
     """
 
     versions: tuple[tuple[str, str], ...]
@@ -61,27 +69,50 @@ class Expected:
     size: int
     mtime_ns: int
     device: str
+    shared: str
+    folder: str
 
 
-def expect(job: Job, file: Path, sha256: str, device: str) -> Expected:
+def expect(
+    job: Job, file: Path | None, sha256: str, device: str, shared: str = OUTPUTS
+) -> Expected:
     """Return what this process has.
 
     Args:
         job: whose units are sent.
-        file: the input. sha256: its digest, which is known already.
+        file: the input, or None. sha256: its digest, which is known already.
+        shared: what to do where a worker does not see the input.
     """
-    now = file.stat()
+    path, size, mtime_ns = "", 0, 0
+    if file is not None:
+        now = file.stat()
+        path, size, mtime_ns = str(file.absolute()), now.st_size, now.st_mtime_ns
     return Expected(
         versions(),
         job.stage,
         job.plugins,
         code_digest(job.stage, job.plugins),
-        str(file.absolute()),
+        path,
         sha256,
-        now.st_size,
-        now.st_mtime_ns,
+        size,
+        mtime_ns,
         device,
+        shared,
+        str(Path.cwd()),
     )
+
+
+def expect_raw(job: Job, split: Job) -> tuple[Expected, ...]:
+    """Return what this process has of the raw files behind a split.
+
+    Args:
+        job: whose units read them. split: the job of the split.
+    """
+    if not split.raw:
+        return ()
+    record = provenance.recorded(split.outputs[0]) or NOTHING
+    known = source_key(split, record)["raw"]
+    return tuple(expect(job, path, known[path.name], "cpu", RAW) for path in split.raw)
 
 
 def code_digest(stage: str, plugins: tuple[tuple[str, str], ...]) -> str:
@@ -115,8 +146,8 @@ def faults(wanted: Iterable[Expected]) -> list[tuple[str, str]]:
     for expected in wanted:
         for fault, hint in (
             *_version_faults(expected),
+            *_file_faults(expected),  # before the code: a graph of one's own is its own plug-in
             *_code_faults(expected),
-            *_file_faults(expected),
             *_device_faults(expected),
         ):
             found[fault] = hint
@@ -139,7 +170,8 @@ def _version_faults(expected: Expected) -> list[tuple[str, str]]:
 
 def _code_faults(expected: Expected) -> list[tuple[str, str]]:
     try:
-        same = code_digest(expected.stage, expected.plugins) == expected.digest
+        with registry.working_in(Path(expected.folder)):
+            same = code_digest(expected.stage, expected.plugins) == expected.digest
     except (TaamctlError, OSError) as error:  # the package of a method is not there
         return [(f"lacks what is to run ({error})", AGAIN)]
     names = [expected.stage, *(name for _, name in expected.plugins)]
@@ -147,9 +179,8 @@ def _code_faults(expected: Expected) -> list[tuple[str, str]]:
 
 
 def _file_faults(expected: Expected) -> list[tuple[str, str]]:
-    shared = (
-        "the folder of --outputs has to be on a disk that all workers share, under the same path"
-    )
+    if not expected.file:
+        return []
     path = Path(expected.file)
     try:
         now = path.stat()
@@ -159,8 +190,8 @@ def _file_faults(expected: Expected) -> list[tuple[str, str]]:
         )  # then it is trusted, as everywhere
         right = right or _digest(expected.file, now.st_size, now.st_mtime_ns) == expected.sha256
     except OSError as error:
-        return [(f"cannot read {path} ({error.strerror})", shared)]
-    return [] if right else [(f"sees another {path} than this process", shared)]
+        return [(f"cannot read {path} ({error.strerror})", expected.shared)]
+    return [] if right else [(f"sees another {path} than this process", expected.shared)]
 
 
 @lru_cache(maxsize=16)

@@ -20,7 +20,6 @@ import numpy as np
 from taamctl.cluster import probe
 from taamctl.cluster.column_unit import Columns, Source, propagate
 from taamctl.cluster.unit_result import result_of, total
-from taamctl.core import registry
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
@@ -35,6 +34,7 @@ from taamctl.propagation.operator import build
 from taamctl.propagation.powers import BLOCK
 from taamctl.runtime import provenance, stage_jobs
 from taamctl.runtime.job import Context, Outcome
+from taamctl.runtime.raw_files import resolve
 from taamctl.stages import precompute
 
 TICK = 0.1  # seconds between two looks at Ctrl-C
@@ -55,18 +55,9 @@ class Joined:
 
 
 def run(client: Any, context: Context, dataset: str) -> Outcome:
-    """Propagate the features of one split data set on the workers; an imported graph, which lies
-    in this folder alone, is left to here.
-    """
-    if dataset in registry.imported("taamctl.datasets"):
-        context.tell(
-            f"note: {dataset} is a file of this folder, which workers do not see by its name: it "
-            "is propagated here"
-        )
-        outcome: Outcome = precompute.run(context, dataset)
-    else:
-        sent = _Sent(client, context, dataset)
-        outcome = precompute.run(context, dataset, begun=sent.begun, ready=sent.ready)
+    """Propagate the features of one split data set on the workers."""
+    sent = _Sent(client, context, dataset)
+    outcome: Outcome = precompute.run(context, dataset, begun=sent.begun, ready=sent.ready)
     return outcome
 
 
@@ -82,7 +73,8 @@ class _Sent:
         `begun` adds to it.
         """
         self._source = _source(self._context, self._dataset)
-        self._workers = probe.require_everywhere(self._client, [self._source.expected])
+        needs = [self._source.expected, *self._source.raw]
+        self._workers = probe.require_everywhere(self._client, needs)
         probe.tell_of_processors(self._client, self._context)
         return self._facts
 
@@ -160,12 +152,14 @@ def _require_one(hashes: set[str], dataset: str) -> None:
 
 
 def _source(context: Context, dataset: str) -> Source:
-    job = stage_jobs.precompute(context, data_set(dataset))
+    source = data_set(dataset)
+    job = stage_jobs.precompute(context, source)
     split = job.inputs[0][0]
     expected = probe.expect(job, split, provenance.sha256(split), "cpu")
-    root = None if context.data_root is None else context.data_root.absolute()
-    params = context.params.plugin("datasets", dataset, data_set(dataset).meta.params)
-    return Source(expected, context.layout.command("split", dataset), dataset, params, root)
+    raw = probe.expect_raw(job, stage_jobs.split(context, source))
+    root = resolve(context.data_root).absolute()
+    params = context.params.plugin("datasets", dataset, source.meta.params)
+    return Source(expected, context.layout.command("split", dataset), raw, dataset, params, root)
 
 
 def _gathered(

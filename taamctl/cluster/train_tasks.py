@@ -18,6 +18,7 @@ from taamctl.cluster import probe, work_unit
 from taamctl.cluster.unit_result import result_of, total
 from taamctl.learning.contract.learn_stages import finished
 from taamctl.learning.contract.recipe import Recipe
+from taamctl.runtime import input_gate
 from taamctl.runtime.artefact_key import key_of
 from taamctl.runtime.execute import is_current
 from taamctl.runtime.job import Context, Job
@@ -102,6 +103,7 @@ def _stream(
 ) -> Stream | None:
     """Return a run's stream, its tasks being held; None where its artefact is there."""
     recipe, job, store = train.plan(context, dataset, method, seed)
+    input_gate.require(context, job)
     if is_current(context, job):
         return None
     tasks = context.layout.tasks(dataset, method, seed)

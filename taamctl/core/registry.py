@@ -13,6 +13,9 @@ import importlib
 import importlib.util
 import pkgutil
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +28,7 @@ NEEDED = {"taamctl.methods": ("Method", "Params"), "taamctl.datasets": ("META", 
 IMPORTED = {
     "taamctl.datasets": "data/*.h5"
 }  # files of the working folder that are plug-ins too, read by the package's `_imported`
+_FOLDER = ContextVar("working folder", default=Path())
 # A name becomes a folder: none that Windows keeps for a device, and none told apart by case.
 NAME = re.compile(r"(?!(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$)[a-z][a-z0-9_]*")
 NAME_RULE = (
@@ -81,8 +85,18 @@ def imported(package: str) -> dict[str, Path]:
     """
     if package not in IMPORTED:
         return {}
-    files = sorted(Path().glob(IMPORTED[package]))
+    files = sorted(_FOLDER.get().glob(IMPORTED[package]))
     return {path.stem: path for path in files if not path.name.startswith(".")}
+
+
+@contextmanager
+def working_in(folder: Path) -> Iterator[None]:
+    """Find the plug-ins that are files of another working folder; holds for this thread."""
+    before = _FOLDER.set(folder)
+    try:
+        yield
+    finally:
+        _FOLDER.reset(before)
 
 
 def names(package: str) -> tuple[str, ...]:

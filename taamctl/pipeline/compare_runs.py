@@ -87,6 +87,8 @@ def run(context: Context, cells: Cells, scope: str | None, client: Client | None
             share, else that of all classes seen.
         client: of the Dask cluster that does the work; None: this process.
     """
+    from taamctl.stages import train
+
     section = context.params.section(RunParams)
     folder = context.layout.root / "compare"
     splits = {cell.split for cell, _ in cells}
@@ -102,11 +104,16 @@ def run(context: Context, cells: Cells, scope: str | None, client: Client | None
     note = comparison.too_few(len(cells), len(section.methods), len(section.seeds))
     if note:
         context.tell(f"note: {note}")
-    if len(splits) > 1:
+    train.check(context)
+    whole = [(own, dataset) for _, own in cells for dataset in section.datasets]
+    first = len(section.datasets) * (len(splits) > 1)
+    walk.divide(whole[:first], client)
+    if first:
         _refuse_fixed_parts(cells[0][1])
+    walk.divide(whole[first:], client)
     for number, (cell, own) in enumerate(cells, 1):
         context.tell(f"compare: {cell.label} ({number} of {len(cells)})")
-        walk.to_eval(own, client)
+        walk.after_split(own, client)
     found = [
         (cell, run_row(own.layout.file("eval", *which)))
         for cell, own in cells
@@ -123,10 +130,8 @@ def _refuse_fixed_parts(context: Context) -> None:
     """Refuse several split seeds of a data set whose parts no seed draws: the same runs would count
     as many.
     """
-    from taamctl.stages import split
-
     for dataset in context.params.section(RunParams).datasets:
-        with Artefact(split.run(context, dataset).path, SPLIT) as artefact:
+        with Artefact(context.layout.file("split", dataset), SPLIT) as artefact:
             fixed = split_account.of(artefact).get("parts")
         if fixed:
             rule = {"given": "given"}.get(fixed, "by time")

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taamctl.core.plain_values import Plain
 from taamctl.params.run_params import RunParams
-from taamctl.pipeline import at_hand, lens_run, walk
+from taamctl.pipeline import at_hand, lens_run, lens_walk, walk
 from taamctl.pipeline.countdown import Countdown
 from taamctl.pipeline.plain_tables import PlainTable
 from taamctl.report import lens_table, published
@@ -17,20 +18,39 @@ from taamctl.report.lens_table import LensRow
 from taamctl.report.published import LensLine
 from taamctl.runtime.job import Context
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 COLUMNS = (
     *("row", "dataset", "grouped", "grouped std", "mixed", "mixed std"),
     *("right grouped", "right mixed", "memory M"),
 )
 
 
-def table(context: Context) -> PlainTable:
+def table(context: Context, client: Client | None = None) -> PlainTable:
     """Run what is missing, look at every run through the lens, and return the table.
 
     Args:
         context: names the data sets, the seeds and the methods of the lens rows.
+        client: of the Dask cluster that does the work; None: this process.
     """
     section = context.params.section(RunParams)
     there = at_hand.required(context)
+    if client is None:
+        paths = _looked_here(context, there)
+    else:
+        walk.features(context, *there, client=client)
+        wanted = [(d, m, s) for d in there for m in section.methods for s in section.seeds]
+        walk.on_cluster(context, client, wanted)
+        paths = lens_walk.of_datasets(context, there, client)
+    found = lens_table.rows(paths)
+    lines = [line for dataset in there for line in _lines(found, dataset)]
+    return PlainTable("lens", COLUMNS, lines, _conditions(section.seeds))
+
+
+def _looked_here(context: Context, there: Sequence[str]) -> list[Path]:
+    """Do the same in this process, say how many runs are left, and return the lens files."""
+    section = context.params.section(RunParams)
     countdown = Countdown(context.tell, len(there) * len(section.methods) * len(section.seeds))
     paths: list[Path] = []
     for dataset in there:
@@ -43,21 +63,18 @@ def table(context: Context) -> PlainTable:
                 seen = lens_run.run(inputs, method, seed)
                 countdown.end([*outcomes, seen])
                 paths.append(seen.path)
-    found = lens_table.rows(paths)
-    lines = [line for dataset in there for line in _lines(found, dataset)]
-    return PlainTable(
-        "lens",
-        COLUMNS,
-        lines,
-        [
-            "AA in per cent on test, class-balanced, after the last task, in the method's own "
-            "logit scope, and its population standard deviation over the seeds "
-            f"{', '.join(map(str, section.seeds))}; right: per cent of nodes with the right task.",
-            "grouped: every test graph holds one task's nodes. mixed: one graph holds all tasks' "
-            "test nodes, edges between tasks kept.",
-            "memory M: millions of words that the method keeps; the router's own not counted.",
-        ],
-    )
+    return paths
+
+
+def _conditions(seeds: Sequence[int]) -> list[str]:
+    return [
+        "AA in per cent on test, class-balanced, after the last task, in the method's own "
+        "logit scope, and its population standard deviation over the seeds "
+        f"{', '.join(map(str, seeds))}; right: per cent of nodes with the right task.",
+        "grouped: every test graph holds one task's nodes. mixed: one graph holds all tasks' "
+        "test nodes, edges between tasks kept.",
+        "memory M: millions of words that the method keeps; the router's own not counted.",
+    ]
 
 
 def _lines(found: Sequence[LensRow], dataset: str) -> Iterator[dict[str, Plain]]:

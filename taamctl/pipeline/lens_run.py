@@ -9,7 +9,7 @@ tasks kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -32,7 +32,6 @@ from taamctl.learning.routing.linear_routing import RouterSettings
 from taamctl.learning.routing.routing_choice import Asked
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.recorded_params import recorded
-from taamctl.params.run_params import RunParams
 from taamctl.params.train_params import InferParams, LensParams
 from taamctl.runtime import stage_jobs
 from taamctl.runtime.execute import execute
@@ -102,27 +101,6 @@ class LensInputs:
                 )
             self.routed[seed] = [routers.route(query_set) for query_set in self.query_sets]
         return self.routed[seed]
-
-
-def of_datasets(context: Context, datasets: Iterable[str]) -> list[Path]:
-    """Look at every trained run of some data sets and return the files."""
-    section = context.params.section(RunParams)
-    found = []
-    for dataset in datasets:
-        inputs = LensInputs(context, dataset)
-        for seed in section.seeds:
-            found += [run(inputs, method, seed).path for method in section.methods]
-    return found
-
-
-def all_runs(context: Context) -> list[Path]:
-    """Look at every trained run of the `run` section and return the files."""
-    found = of_datasets(context, context.params.section(RunParams).datasets)
-    context.tell(
-        "warning: one vote for a graph or batch that mixes tasks cannot fit all of its nodes: "
-        "there, see the node column"
-    )
-    return found
 
 
 def run(shared: LensInputs, method: str, seed: int) -> Outcome:

@@ -4,10 +4,15 @@ such a graph's tasks apart, so what a method gives on one mixed graph is what co
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from taamctl.core.data_set import data_set
 from taamctl.params.precompute_params import PrecomputeParams
 from taamctl.params.run_params import RunParams
 from taamctl.runtime.job import Context
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 def looked_at(context: Context) -> list[str]:
@@ -16,9 +21,9 @@ def looked_at(context: Context) -> list[str]:
     return _named(context) if kept.store_x and kept.store_edges else []
 
 
-def look(context: Context) -> None:
+def look(context: Context, client: Client | None = None) -> None:
     """Look at every run on such a graph; every other run gets a folder that may be empty,
-    for DVC's stage of it.
+    for DVC's stage of it. `client`: of the Dask cluster that does the work.
     """
     wanted = looked_at(context)
     if not wanted and _named(context):
@@ -33,9 +38,9 @@ def look(context: Context) -> None:
                 folder = context.layout.folder("lens", dataset, method, seed)
                 folder.mkdir(parents=True, exist_ok=True)
     if wanted:
-        from taamctl.pipeline import lens_run  # torch: other data sets do without
+        from taamctl.pipeline import lens_walk  # torch: other data sets do without
 
-        lens_run.of_datasets(context, wanted)
+        lens_walk.of_datasets(context, wanted, client)
 
 
 def _named(context: Context) -> list[str]:

@@ -22,6 +22,7 @@ from taamctl.store.precompute_kind import PRECOMPUTE
 from taamctl.store.split_kind import SPLIT
 
 if TYPE_CHECKING:
+    from distributed import Client
     from scipy.sparse import csr_matrix
 
 Line = Mapping[str, Plain]
@@ -63,11 +64,12 @@ def _text(value: Plain) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def theory(context: Context) -> PlainTable:
+def theory(context: Context, client: Client | None = None) -> PlainTable:
     """Return V_intra, D_inter, Dirichlet energy and the bound on the task-ID error, per task."""
     lines: list[Line] = []
-    for dataset in at_hand.required(context):
-        walk.features(context, dataset)
+    there = at_hand.required(context)
+    walk.features(context, *there, client=client)
+    for dataset in there:
         path = context.layout.file("precompute", dataset)
         with Artefact(path, PRECOMPUTE, context.layout.command("precompute", dataset)) as made:
             lines += _bounds(made, dataset, context.params.section(InferParams))
@@ -124,12 +126,13 @@ def _training_graph(made: Artefact, task: int) -> tuple[csr_matrix, csr_matrix]:
     return x, edges
 
 
-def statistics(context: Context) -> PlainTable:
+def statistics(context: Context, client: Client | None = None) -> PlainTable:
     """Return the size of every data set: counted, and as printed where that is on file."""
     printed = published.statistics()
     lines: list[Line] = []
-    for dataset in at_hand.required(context):
-        walk.features(context, dataset)
+    there = at_hand.required(context)
+    walk.features(context, *there, client=client)
+    for dataset in there:
         path = context.layout.file("split", dataset)
         with Artefact(path, SPLIT, context.layout.command("split", dataset)) as split:
             counted = _counted(split)

@@ -151,8 +151,7 @@ def measured_table(
     """
     run = base.params.section(RunParams)
     there = [dataset for dataset in run.datasets if is_there(base, dataset)]
-    for dataset in there:
-        walk.features(base, dataset, client)
+    walk.features(base, *there, client=client)
     rows = published.rows(target)
     planned = [(r, d, s) for d in there for r in rows if r.concerns(d) for s in run.seeds]
     if client is None:
@@ -186,8 +185,8 @@ def _run_on_cluster(contexts: Contexts, planned: Sequence[Planned], client: Clie
     for (method, sets), wanted in together.items():
         context = contexts[method, sets]
         if _is_divided(sets):
-            for dataset in dict.fromkeys(dataset for dataset, _, _ in wanted):
-                walk.features(context, dataset, client)
+            datasets = dict.fromkeys(dataset for dataset, _, _ in wanted)
+            walk.features(context, *datasets, client=client)
         walk.on_cluster(context, client, list(wanted))
 
 

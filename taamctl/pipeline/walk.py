@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taamctl.core.data_set import data_set
 from taamctl.params.run_params import RunParams
 from taamctl.pipeline import split_account
+from taamctl.runtime import stage_jobs
 from taamctl.runtime.job import Context, Outcome
 from taamctl.runtime.stage_table import PER_RUN
 
@@ -37,10 +39,17 @@ def each_run(context: Context) -> Iterator[Run]:
     context.progress.about("")
 
 
-def one_stage(context: Context, stage: str) -> None:
-    """Run one stage, other than the report, for all that the `run` section names."""
+def one_stage(context: Context, stage: str, client: Client | None = None) -> None:
+    """Run one stage, other than the report, for all that the `run` section names.
+
+    Args:
+        client: of the Dask cluster that does the work; None: this process.
+    """
     if stage == "split":
-        split(context)
+        split(context, client)
+        return
+    if client is not None:
+        _one_stage_away(context, stage, client)
         return
     module = importlib.import_module(f"taamctl.stages.{stage}")
     whole: Iterable[tuple[object, ...]] = each_run(context)
@@ -50,21 +59,61 @@ def one_stage(context: Context, stage: str) -> None:
         module.run(context, *which)
 
 
-def split(context: Context) -> None:
+def _one_stage_away(context: Context, stage: str, client: Client) -> None:
+    """Run one stage after the split on a cluster."""
+    from taamctl.cluster import run_units
+
+    if stage == "precompute":
+        for dataset in context.params.section(RunParams).datasets:
+            propagate(context, dataset, client)
+    elif stage == "train":
+        train_away(context, client, runs(context))
+    else:
+        run_units.finish(client, context, runs(context), (stage,))
+
+
+def split(context: Context, client: Client | None = None) -> None:
     """Split every data set, and say what each split has and what it leaves out."""
+    divide([(context, d) for d in context.params.section(RunParams).datasets], client)
+
+
+def divide(wanted: Iterable[tuple[Context, str]], client: Client | None = None) -> None:
+    """Split data sets, side by side on a cluster, and say likewise."""
+    _each(wanted, split_one, client)
+
+
+def split_one(context: Context, dataset: str) -> None:
+    """Split one data set, and say likewise."""
     from taamctl.stages import split as stage
 
-    for dataset in context.params.section(RunParams).datasets:
-        for line in split_account.lines(stage.run(context, dataset).path):
-            context.tell(line)
+    for line in split_account.lines(stage.run(context, dataset).path):
+        context.tell(line)
 
 
-def features(context: Context, dataset: str, client: Client | None = None) -> None:
-    """Split and propagate one data set."""
+def _each(
+    wanted: Iterable[tuple[Context, str]], verb: Callable[..., object], client: Client | None
+) -> None:
+    """Call what splits one data set for each of several."""
+    if client is None:
+        for context, dataset in wanted:
+            verb(context, dataset)
+        return
+    from taamctl.cluster import stage_units
+
+    units = []
+    for context, dataset in wanted:
+        job = stage_jobs.split(context, data_set(dataset))
+        units.append(stage_units.Unit(dataset, context, verb, (dataset,), (job,)))
+    stage_units.finish(client, "split", units)
+
+
+def features(context: Context, *datasets: str, client: Client | None = None) -> None:
+    """Split and propagate some data sets."""
     from taamctl.stages import split as stage
 
-    stage.run(context, dataset)
-    propagate(context, dataset, client)
+    _each([(context, dataset) for dataset in datasets], stage.run, client)
+    for dataset in datasets:
+        propagate(context, dataset, client)
 
 
 def propagate(context: Context, dataset: str, client: Client | None = None) -> None:
@@ -83,13 +132,17 @@ def to_eval(context: Context, client: Client | None = None) -> None:
     """Run every stage but the report; what can be refused is refused first.
 
     Args:
-        client: of the Dask cluster that does the work after the split; None to do it in this
-            process.
+        client: of the Dask cluster that does the work; None: this process.
     """
     from taamctl.stages import train
 
     train.check(context)
-    split(context)
+    split(context, client)
+    after_split(context, client)
+
+
+def after_split(context: Context, client: Client | None = None) -> None:
+    """Run every stage between split and report, likewise."""
     for dataset in context.params.section(RunParams).datasets:
         propagate(context, dataset, client)
     if client is not None:
@@ -117,18 +170,25 @@ def whole(context: Context, client: Client | None = None) -> Path:
     from taamctl.stages import report
 
     to_eval(context, client)
-    own_graphs.look(context)
+    own_graphs.look(context, client)
     outcome: Outcome = report.run(context)
     return outcome.path
 
 
 def on_cluster(context: Context, client: Client, wanted: Sequence[Run]) -> None:
     """Train, infer and evaluate runs on a cluster; their features are there."""
-    from taamctl.cluster import run_units, train_tasks
+    from taamctl.cluster import run_units
+
+    train_away(context, client, wanted)
+    run_units.finish(client, context, wanted)
+
+
+def train_away(context: Context, client: Client, wanted: Sequence[Run]) -> None:
+    """Train runs on a cluster."""
+    from taamctl.cluster import train_tasks
     from taamctl.stages import train
 
     with ExitStack() as held:  # the locks of the tasks, until they are put together
         learned = train_tasks.learn(client, context, wanted, held)
         for which in wanted:
             train.run(context, *which, learned=learned.get(which))
-    run_units.finish(client, context, wanted)

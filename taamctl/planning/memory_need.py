@@ -21,6 +21,7 @@ from taamctl.planning.plan import counted, declared, workload
 from taamctl.runtime.job import Context, Job
 
 Stage = tuple[str, str, str]  # stage, data set, method; none where the stage has none
+ELSEWHERE = ("split", *costs.SHARED, "lens")  # stages that one worker does as this process does
 SPARE = 1.1  # of a limit that is named as one that would do
 
 
@@ -102,7 +103,7 @@ def _too_much(context: Context, stage: Stage, need: float, limit: int) -> Taamct
     batch = _smaller_batch(context, stage, limit)
     if batch:
         hints.append(f"or train in batches: --set train.node_batch={batch} (accuracy may differ)")
-    if name in costs.SHARED:
+    if name in ELSEWHERE:
         hints.append("or taamctl run on larger machines: --executor dask --scheduler ADDRESS")
     return TaamctlError(message, "; ".join(hints))
 

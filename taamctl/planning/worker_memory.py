@@ -5,10 +5,10 @@ process that starts them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
-from taamctl.core import registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.memory import mib
 from taamctl.core.units import MIB, format_bytes
@@ -35,10 +35,10 @@ def that_fit(context: Context, ahead: Iterable[Stage], wanted: int) -> int:
     """
     limit = context.max_memory
     assert limit is not None
-    stages = list(ahead)
+    prices = [price(context, stage) for stage in ahead]
     free = limit - OWN
     for fit in range(wanted, 0, -1):
-        busy = max((unit(context, stage, fit) for stage in stages), default=0.0) + WORKER
+        busy = max((of(fit) for of in prices), default=0.0) + WORKER
         each = max(busy, IDLE)
         if fit * each <= free:
             break
@@ -56,17 +56,44 @@ def that_fit(context: Context, ahead: Iterable[Stage], wanted: int) -> int:
     return fit
 
 
+def admit(context: Context, stage: Stage, workers: int) -> None:
+    """Refuse a stage whose largest unit takes more than one of so many workers may have.
+
+    Raises:
+        TaamctlError: it does, with what would do.
+    """
+    limit = (context.max_memory or 0) + context.for_workers
+    need = unit(context, stage, workers) + WORKER
+    if need > (limit - OWN) / workers:
+        enough = mib(int(SPARE * (OWN + workers * need)))
+        raise TaamctlError(
+            f"{stage[0]} {'/'.join(filter(None, stage[1:]))} needs about {format_bytes(need)} on a "
+            f"worker, --max-memory {format_bytes(limit)} leaves {workers} of them "
+            f"{format_bytes((limit - OWN) / workers)} each",
+            f"allow more: --max-memory {enough}M; or start fewer: --workers",
+        )
+
+
 def unit(context: Context, stage: Stage, workers: int) -> float:
-    """Return the bytes that a stage's largest unit takes on a worker; 0 where it is made here."""
+    """Return the bytes that a stage's largest unit takes on one of so many workers."""
+    return price(context, stage)(workers)
+
+
+def price(context: Context, stage: Stage) -> Callable[[int], float]:
+    """Return the same for any number of workers; 0 of what no worker does.
+
+    Only a unit of `precompute` depends on how many there are: it has its share of the columns.
+    """
     name, dataset, _ = stage
-    if name in costs.SHARED:
-        return memory_need.needed(replace(context, max_memory=None), stage) or 0.0
-    if name != "precompute" or dataset in registry.imported("taamctl.datasets"):
-        return 0.0
+    need = 0.0
+    if name in memory_need.ELSEWHERE:
+        need = memory_need.needed(replace(context, max_memory=None), stage) or 0.0
+    if name != "precompute":
+        return lambda workers: need
     work = workload(context)
     graph = counts.of_dataset(context, dataset)
     (_, middle, _), _ = counted(context, graph, work.hops)
-    return columns(middle, work, workers)
+    return partial(columns, middle, work)
 
 
 def columns(c: Counts, w: Workload, workers: int) -> float:

@@ -46,10 +46,15 @@ def source_key(job: Job, record: Record = NOTHING) -> Key:
         record: of the artefact that is there; it saves reading what has not changed.
     """
     stamps = record.get("raw", {})
+    raw = {}
+    for path in job.raw:
+        # On a cluster the path was written in full.
+        stamp = stamps.get(str(path), stamps.get(str(path.absolute())))
+        raw[path.name] = provenance.digest_of(path, stamp)
     code, libraries = _code(job, record)
     used = [name for name in libraries if name not in job.unused]
     return {
-        "raw": {path.name: provenance.digest_of(path, stamps.get(str(path))) for path in job.raw},
+        "raw": raw,
         "code": code,
         "libraries": reached_code.versions(used),
         **({"subnormals": subnormals.RULE} if job.flushes else {}),

@@ -14,10 +14,8 @@ import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +37,6 @@ from taamctl.cluster import (
     train_tasks,
     unit_result,
 )
-from taamctl.core import registry
 from taamctl.core.data_set import data_set
 from taamctl.core.errors import TaamctlError
 from taamctl.core.progress import Progress
@@ -63,39 +60,6 @@ METHODS, SEEDS = (
     ("taam", "ergnn", "trapped"),
     (1, 2),
 )  # tasks side by side; one after the other, rows kept; of another package
-TRAPPED = '''
-    import os, signal
-    from dataclasses import dataclass
-    from pathlib import Path
-
-    from taamctl.core.errors import TaamctlError
-    from taamctl.core.spec import param
-    from taamctl.learning.families.sequential import SequentialMethod
-    from taamctl.methods import finetune
-
-
-    @dataclass(frozen=True)
-    class Params:
-        folder: str = param("where it looks what to do")
-
-
-    DEFAULTS = {"folder": "/nowhere"}
-
-
-    class Method(finetune.Method):
-        """Finetuning that does what files say. Source: none."""
-
-        def learn(self, tasks, *more):
-            told = Path(self.params.folder)
-            if tasks[-1].task.index == 2 and (told / "die").is_file():
-                (told / "die").unlink()
-                os.kill(os.getpid(), signal.SIGKILL)
-            if tasks[-1].task.index == 1 and (told / "refuse").is_file():
-                with (told / "refuse").open("a") as said:
-                    said.write("no\\n")
-                raise TaamctlError("this is no method", "choose another one")
-            return super().learn(tasks, *more)
-'''
 
 
 class Counting(Progress):
@@ -112,42 +76,6 @@ class Counting(Progress):
         self.done += steps
         if self.total and self.done >= self._stop_after:
             raise KeyboardInterrupt
-
-
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return the folder that the method `trapped` looks into; the method is installed for this
-    module.
-    """
-    folder = tmp_path_factory.mktemp("trapped")
-    (folder / "trapped.py").write_text(textwrap.dedent(TRAPPED))
-    (folder / "trapped-1.0.dist-info").mkdir()
-    (folder / "trapped-1.0.dist-info" / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: trapped\nVersion: 1.0\n"
-    )
-    (folder / "trapped-1.0.dist-info" / "entry_points.txt").write_text(
-        "[taamctl.methods]\ntrapped = trapped\n"
-    )
-    sys.path.insert(0, str(folder))
-    registry.offers.cache_clear()
-    yield folder
-    sys.path.remove(str(folder))
-    registry.offers.cache_clear()
-
-
-@pytest.fixture(scope="module")
-def cluster(told: Path) -> Iterator[Any]:
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None
-    ) as made:
-        yield made
-
-
-@pytest.fixture
-def client(cluster: Any) -> Iterator[Any]:
-    with distributed.Client(cluster, set_as_default=False) as made:
-        made.wait_for_workers(2)
-        yield made
 
 
 def context(
@@ -446,7 +374,7 @@ def test_a_unit_that_kills_worker_after_worker_is_named(
             walk_to_eval(context(tmp_path, told, methods=("trapped",), seeds=(1,)), client)
     finally:
         cluster.scheduler.allowed_failures = before
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=120)
 
 
 def test_a_worker_that_differs_is_named(client: Any, told: Path, tmp_path: Path) -> None:
@@ -641,12 +569,12 @@ def test_a_worker_that_cannot_see_the_trained_run_is_named(
     mine = context(tmp_path, told, methods=("taam",), seeds=(1,))
     walk_to_eval(mine, client)
     (tmp_path / "infer/synthetic/taam/seed-1/infer.h5").unlink()
-    seen = run_units.probe.expect
+    seen = probe.expect
 
     def elsewhere(job: Any, file: Path, sha256: str, device: str) -> probe.Expected:
         return replace(seen(job, file, sha256, device), file="/nowhere/train.h5")
 
-    monkeypatch.setattr(run_units.probe, "expect", elsewhere)
+    monkeypatch.setattr(probe, "expect", elsewhere)
     with pytest.raises(TaamctlError, match="2 of 2 workers cannot take part") as caught:
         run_units.finish(client, mine, [("synthetic", "taam", 1)])
     assert "--outputs has to be on a disk that all workers share" in str(caught.value.hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,6 +102,40 @@ def test_as_many_workers_start_as_fit(tmp_path: Path) -> None:
     enough = re.search(r"--max-memory (\d+)M", refused.value.hint)
     assert enough is not None
     assert worker_memory.that_fit(replace(free, max_memory=int(enough[1]) * MIB), stages, 1) == 1
+
+
+def test_a_unit_is_held_against_the_share_of_its_worker(tmp_path: Path) -> None:
+    stage = ("lens", "synthetic", "taam")
+    free = context(tmp_path, None)
+    need = worker_memory.unit(free, stage, 3) + worker_memory.WORKER
+    enough = int(worker_memory.OWN + 3 * need) + 1
+    beside = replace(free, max_memory=enough - 100, for_workers=100)
+    worker_memory.admit(beside, stage, 3)
+    with pytest.raises(TaamctlError, match="lens synthetic/taam needs about .* on a") as refused:
+        worker_memory.admit(replace(beside, for_workers=0), stage, 3)
+    named = re.search(r"--max-memory (\d+)M", refused.value.hint)
+    assert named is not None
+    worker_memory.admit(replace(free, max_memory=int(named[1]) * MIB), stage, 3)
+
+
+def test_what_is_priced_for_one_number_of_workers_holds_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages = [("precompute", "synthetic", ""), ("train", "synthetic", "taam")]
+    asked: list[str] = []
+    right = worker_memory.price
+
+    def counted(context: Context, stage: memory_need.Stage) -> Callable[[int], float]:
+        asked.append(stage[0])
+        return right(context, stage)
+
+    monkeypatch.setattr(worker_memory, "price", counted)
+    bounded = context(tmp_path, 20_000 * MIB)
+    fit = worker_memory.that_fit(bounded, stages, 64)
+    assert asked == ["precompute", "train"]
+    largest = max(worker_memory.unit(bounded, stage, fit + 1) for stage in stages)
+    assert worker_memory.OWN + (fit + 1) * (largest + worker_memory.WORKER) > 20_000 * MIB
+    assert 1 < fit < 64
 
 
 def test_a_job_is_admitted_before_it_is_made_and_not_where_it_is_reused(
