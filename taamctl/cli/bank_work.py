@@ -35,14 +35,16 @@ def work_of(
         matrices += len(now.classes)
     if config.bank.edges == "all":
         share = 1.0  # rows see the nodes of all tasks
-    tasks = len(now.tasks) + _tasks(graph, per_task)
+    most = config.bank.val_rows
+    new = min(most * _tasks(graph, per_task), int(config.split.val * graph.nodes))
+    kept = new + sum(min(most, task.val) for task in now.tasks)
     return GraphWork(
         share * (1 - config.split.val),
         _copies(config),
         config.bank.router,
         matrices,
         config.has_experts,
-        COPIES * config.bank.val_rows * tasks,
+        COPIES * kept,
         beside / max(1, graph.nodes),
     )
 

@@ -74,7 +74,9 @@ def needed(graph: Graph, work: GraphWork) -> float:
 def solving(graph: Graph, work: GraphWork) -> float:
     """Return the bytes that sums take, and the regression that is solved from them."""
     width = work.router.profile_width(graph.features)
-    return ridge_memory.bytes_of(width, work.sums) + 4.0 * KEPT_COPIES * work.kept * width
+    rows = int(work.rows * graph.nodes)
+    made = ridge_memory.bytes_of(width, work.sums, rows)
+    return made + 4.0 * KEPT_COPIES * work.kept * width
 
 
 def require(what: str, graph: Graph, work: GraphWork, limit: int, beside: float = 0.0) -> None:

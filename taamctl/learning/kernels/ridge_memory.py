@@ -13,10 +13,10 @@ def profiles_at_work(width: int) -> int:
     return PROFILE * ROWS * width
 
 
-def bytes_of(width: int, grams: int) -> int:
+def bytes_of(width: int, grams: int, nodes: int = ROWS) -> int:
     """Return the bytes of Gram matrices, of profiles at work, and of what solves a regression.
 
     Args:
-        width: P. grams: how many matrices are held.
+        width: P. grams: how many matrices are held. nodes: how many are learned from.
     """
-    return profiles_at_work(width) + 8 * (grams + SOLVED) * width**2
+    return PROFILE * min(nodes, ROWS) * width + 8 * (grams + SOLVED) * width**2
