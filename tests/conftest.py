@@ -19,6 +19,7 @@ os.environ.setdefault(
     "OMP_WAIT_POLICY", "PASSIVE"
 )  # as the command line has it, and before anything imports torch
 REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.append(str(Path(__file__).parent))  # helpers import each other by their names
 
 
 @pytest.fixture(scope="session")
@@ -68,12 +69,5 @@ def browser() -> Iterator[object]:
 
 @pytest.fixture(scope="session")
 def script() -> Callable[[str], ModuleType]:
-    """Return what imports a script of this folder by its name; scripts import each other so."""
-
-    def load(name: str) -> ModuleType:
-        folder = str(Path(__file__).parent)
-        if folder not in sys.path:
-            sys.path.append(folder)
-        return importlib.import_module(name)
-
-    return load
+    """Return what imports a script of this folder by its name."""
+    return importlib.import_module

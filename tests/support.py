@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import warm
+
 if TYPE_CHECKING:
     import torch
 
@@ -58,6 +60,8 @@ def taamctl(folder: Path, *arguments: str, prefix: tuple[str, ...] = (), **optio
     that runs another one.
     """
     options = {"stdin": subprocess.DEVNULL, "env": environment(), **options}
+    if not prefix and set(options) == {"stdin", "env"} and warm.can_become(options["env"]):
+        return Result(*warm.run(("taamctl", *arguments), folder, options["env"], LIMIT))
     done = subprocess.run(
         [*prefix, *TAAMCTL, *arguments],
         cwd=folder,
