@@ -55,6 +55,16 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PATH": path, "OMP_NUM_THREADS": "1", **changes}
 
 
+def with_commands(folder: Path, **changes: str) -> dict[str, str]:
+    """Return this environment, in which the shell finds commands that start at once in a new
+    folder; they cannot be killed.
+    """
+    made = environment(**changes)
+    if warm.can_become(made):
+        made["PATH"] = os.pathsep.join([str(warm.commands(folder)), made["PATH"]])
+    return made
+
+
 def taamctl(folder: Path, *arguments: str, prefix: tuple[str, ...] = (), **options: Any) -> Result:
     """Run `taamctl ARGUMENTS` in `folder` with stdin closed, to its end; `prefix` is a command
     that runs another one.

@@ -114,12 +114,11 @@ class Session:
     A step may need what those above it left, so that a test of one runs those above it first.
     """
 
-    def __init__(self, folder: Path, steps: list[Step]) -> None:
+    def __init__(self, folder: Path, steps: list[Step], environment: dict[str, str]) -> None:
         self.folder = folder
         self.steps = steps
         self.done: list[subprocess.CompletedProcess[str]] = []
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        self.environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
+        self.environment = {**environment, "NO_COLOR": "1"}
 
     def run_to(self, position: int) -> subprocess.CompletedProcess[str]:
         """Return how the step at `position` ended."""
@@ -143,8 +142,8 @@ class Session:
 
 
 @pytest.fixture(scope="module")
-def session(checkout: Path) -> Session:
-    return Session(checkout, STEPS)
+def session(checkout: Path, support: ModuleType) -> Session:
+    return Session(checkout, STEPS, support.with_commands(checkout.parent / "commands"))
 
 
 def test_the_main_job_and_the_dag_are_among_the_commands_of_the_readme() -> None:
@@ -165,8 +164,8 @@ def test_the_step_runs(session: Session, position: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", SLOW)
-def test_a_page_runs_by_itself(page: str, tmp_path: Path) -> None:
-    session = Session(tmp_path, steps([page]))
+def test_a_page_runs_by_itself(page: str, tmp_path: Path, support: ModuleType) -> None:
+    session = Session(tmp_path, steps([page]), support.environment())
     for position, step in enumerate(session.steps):
         ended = session.run_to(position)
         assert ended.returncode == 0, f"{step.text}\n{ended.stderr[-2000:]}"
