@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import warm
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ def with_commands(folder: Path, **changes: str) -> dict[str, str]:
     folder; they cannot be killed.
     """
     made = environment(**changes)
+    if shutil.which("taamctl", path=made["PATH"]) != str(Path(sys.executable).parent / "taamctl"):
+        pytest.skip("taamctl is not installed beside this Python")
     if warm.can_become(made):
         made["PATH"] = os.pathsep.join([str(warm.commands(folder)), made["PATH"]])
     return made

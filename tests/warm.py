@@ -7,7 +7,7 @@ and runs its module, as `python -m` would. The child imports `taamctl` itself, s
 code that lies there.
 
 TAAMCTL_TESTS_COLD=1 starts every command as a new Python. So does what a fork could not do: another
-number of threads, PYTHONPATH and other settings that Python reads as it starts.
+number of threads, a sitecustomize, other settings that Python reads as it starts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-TAAMCTL = (
+LIBRARIES = (
     *(
         "torch",
         "numpy",
@@ -39,7 +39,6 @@ TAAMCTL = (
     *("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"),
     *("typer", "click", "rich.table", "rich.progress", "yaml", "asyncio", "threadpoolctl"),
 )
-DVC = ("dvc.cli", "dvc.repo", "dvc.repo.reproduce", "dvc.stage.run", "dvc.commands.repro")
 AT_START = (
     *("OMP_", "MKL_", "OPENBLAS_", "MALLOC_", "PYTHON", "LD_", "DGL", "MPL"),
     *("HOME", "XDG_", "TMPDIR", "LC_", "LANG", "TZ"),
@@ -50,7 +49,17 @@ def can_become(environment: Mapping[str, str]) -> bool:
     """Tell whether a forked child can be what a new Python in this environment would be."""
     if not hasattr(os, "fork") or os.environ.get("TAAMCTL_TESTS_COLD"):
         return False
-    return settings(environment) == settings(nursery_environment())
+    return settings(environment) == settings(nursery_environment()) and not _steered(environment)
+
+
+def _steered(environment: Mapping[str, str]) -> bool:
+    """Tell whether a folder of PYTHONPATH steers Python's start or takes a library's place."""
+    names = ("sitecustomize.py", *(name.partition(".")[0] for name in LIBRARIES))
+    return any((folder / name).exists() for folder in _added(environment) for name in names)
+
+
+def _added(environment: Mapping[str, str]) -> list[Path]:
+    return [Path(p) for p in environment.get("PYTHONPATH", "").split(os.pathsep) if p]
 
 
 def nursery_environment() -> dict[str, str]:
@@ -60,16 +69,20 @@ def nursery_environment() -> dict[str, str]:
 
 def settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Return what Python and the libraries read once, as they start."""
-    return {name: told for name, told in environment.items() if name.startswith(AT_START)}
+    return {
+        name: told
+        for name, told in environment.items()
+        if name.startswith(AT_START) and name != "PYTHONPATH"
+    }
 
 
 @functools.cache
-def address(libraries: tuple[str, ...]) -> str:
-    """Start a nursery that has imported `libraries`, and return the path of its socket."""
+def address() -> str:
+    """Start the nursery, and return the path of its socket."""
     folder = tempfile.mkdtemp(prefix="warm-")
     path = str(Path(folder) / "socket")
     nursery = subprocess.Popen(
-        [sys.executable, __file__, path, *libraries],
+        [sys.executable, __file__, path],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=nursery_environment(),
@@ -93,7 +106,6 @@ def run(
     folder: Path,
     environment: Mapping[str, str],
     limit: float | None,
-    libraries: tuple[str, ...] = TAAMCTL,
 ) -> tuple[int, str, str]:
     """Run `python -m MODULE ARGUMENTS` in a folder, and return exit code, stdout and stderr.
 
@@ -103,7 +115,7 @@ def run(
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         with open(os.devnull, "rb") as nothing:
             streams = [nothing.fileno(), out.fileno(), err.fileno()]
-            code = ask(address(libraries), module, str(folder), environment, streams, limit)
+            code = ask(address(), module, str(folder), environment, streams, limit)
         texts = []
         for stream in (out, err):
             stream.seek(0)
@@ -144,7 +156,7 @@ def commands(folder: Path) -> Path:
         "import os, sys\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "import warm\n"
-        f"code = warm.ask({address(TAAMCTL)!r}, ('taamctl', *sys.argv[1:]), os.getcwd(), "
+        f"code = warm.ask({address()!r}, ('taamctl', *sys.argv[1:]), os.getcwd(), "
         "os.environ, [0, 1, 2])\n"
         "sys.exit(code if code >= 0 else 128 - code)\n"
     )
@@ -152,14 +164,14 @@ def commands(folder: Path) -> Path:
     return folder
 
 
-def serve(path: str, libraries: list[str]) -> list[str]:
+def serve(path: str) -> list[str]:
     """Import the libraries and fork a child for every order; return, in a child only, the module
     and its arguments.
     """
     import gc
     import importlib
 
-    for name in libraries:
+    for name in LIBRARIES:
         with suppress(ImportError):
             importlib.import_module(name)
     gc.freeze()
@@ -217,7 +229,7 @@ def _become(folder: str, environment: dict[str, str], streams: list[int]) -> Non
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    sys.path[0] = os.getcwd()  # as `python -m` has it
+    sys.path[:1] = [os.getcwd(), *map(str, _added(environment))]  # as `python -m` has it
 
 
 def _leave(code: int) -> None:
@@ -236,7 +248,7 @@ def _leave(code: int) -> None:
 if __name__ == "__main__":
     import runpy
 
-    sys.argv = serve(sys.argv[1], sys.argv[2:])
+    sys.argv = serve(sys.argv[1])
     try:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     except SystemExit as stop:
