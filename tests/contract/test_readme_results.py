@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -23,11 +21,7 @@ def test_the_commands_of_the_results_run(
         for line in block.splitlines()
     ]
     assert len(commands) == 8
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "TAAMCTL_DATA": str(shared_data),
-    }
+    environment = support.with_commands(tmp_path / "commands", TAAMCTL_DATA=str(shared_data))
     shorter = support.shortened((ROOT / "params.yaml").read_text())
     (tmp_path / "params.yaml").write_text(
         re.sub(

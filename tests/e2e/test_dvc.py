@@ -29,6 +29,7 @@ SMALL = (
     ("seeds: [1]", "seeds: [1]"),
     ("\n  epochs: 200", "\n  epochs: 3"),
     ("threads: 2", "threads: 1"),
+    ("pictures: true", "pictures: false"),
 )
 
 
