@@ -50,6 +50,17 @@ def support() -> ModuleType:
     return _beside("support")
 
 
+@pytest.fixture
+def quick_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the process that reads a file in a foreign format find its libraries loaded."""
+    import warm
+
+    from taamctl.importing import guarded
+
+    if warm.can_become(warm.nursery_environment()):
+        monkeypatch.setattr(guarded, "_launch", warm.read_guarded)
+
+
 @pytest.fixture(scope="session")
 def made_up() -> ModuleType:
     """Return the module that makes up evaluations."""

@@ -77,12 +77,12 @@ def settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @functools.cache
-def address() -> str:
-    """Start the nursery, and return the path of its socket."""
+def address(*more: str) -> str:
+    """Start a nursery, with more libraries than a command needs, and return its socket's path."""
     folder = tempfile.mkdtemp(prefix="warm-")
     path = str(Path(folder) / "socket")
     nursery = subprocess.Popen(
-        [sys.executable, __file__, path],
+        [sys.executable, __file__, path, *more],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=nursery_environment(),
@@ -147,6 +147,18 @@ def ask(
             raise subprocess.TimeoutExpired(module, limit or 0) from None
 
 
+def read_guarded(arguments: list[str], seconds: int) -> str:
+    """Run the child of `taamctl.importing.guarded` as its `_launch` does, with DGL at hand."""
+    from taamctl.importing import guarded
+
+    environment = {**os.environ, **guarded._ONE_THREAD}
+    with open(os.devnull, "r+b") as nothing:
+        words = ("-c", guarded._CALL, *arguments)
+        streams = [nothing.fileno()] * 3
+        code = ask(address("dgl"), words, os.getcwd(), environment, streams, seconds)
+    return guarded.how_it_ended(code)
+
+
 def commands(folder: Path) -> Path:
     """Write a `taamctl` into a new folder that asks a nursery, and return that folder, for PATH."""
     folder.mkdir()
@@ -164,14 +176,14 @@ def commands(folder: Path) -> Path:
     return folder
 
 
-def serve(path: str) -> list[str]:
+def serve(path: str, *more: str) -> list[str]:
     """Import the libraries and fork a child for every order; return, in a child only, the module
     and its arguments.
     """
     import gc
     import importlib
 
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, *more):
         with suppress(ImportError):
             importlib.import_module(name)
     gc.freeze()
@@ -199,7 +211,7 @@ def _reap(options: int) -> None:
 
 
 def _attend(asked: socket.socket) -> list[str]:
-    """Fork the command and tell its number and its exit code; return in the command only."""
+    """Fork a command and tell its number and its exit code; return in the command only."""
     _, streams, _, _ = socket.recv_fds(asked, 1, 3)
     module, folder, environment = json.loads(asked.makefile().read())
     child = os.fork()
@@ -245,12 +257,20 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-if __name__ == "__main__":
+def _run(words: list[str]) -> None:
+    """Run what `python -m` or `python -c` would run with these words."""
     import runpy
 
-    sys.argv = serve(sys.argv[1])
+    sys.argv = words
+    if words[0] != "-c":
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    else:
+        exec(words.pop(1), {"__name__": "__main__"})
+
+
+if __name__ == "__main__":
     try:
-        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        _run(serve(*sys.argv[1:]))
     except SystemExit as stop:
         if not isinstance(stop.code, int):
             raise
