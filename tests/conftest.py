@@ -18,6 +18,9 @@ os.environ.setdefault(
 os.environ.setdefault(
     "OMP_WAIT_POLICY", "PASSIVE"
 )  # as the command line has it, and before anything imports torch
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # one worker of these tests per core: more threads than cores wait for each other
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.append(str(Path(__file__).parent))  # helpers import each other by their names
 

@@ -17,6 +17,7 @@ import functools
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -97,8 +98,7 @@ def _end(nursery: subprocess.Popen[bytes], path: str) -> None:
     assert nursery.stdin is not None
     nursery.stdin.close()
     nursery.wait()
-    Path(path).unlink()
-    Path(path).parent.rmdir()
+    shutil.rmtree(Path(path).parent)
 
 
 def run(
@@ -187,6 +187,7 @@ def serve(path: str, *more: str) -> list[str]:
         with suppress(ImportError):
             importlib.import_module(name)
     gc.freeze()
+    sys.pycache_prefix = str(Path(path).with_name("bytecode"))  # one command compiles for the next
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
@@ -241,6 +242,7 @@ def _become(folder: str, environment: dict[str, str], streams: list[int]) -> Non
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    sys.dont_write_bytecode = bool(_added(environment))  # what is there may be edited in a second
     sys.path[:1] = [os.getcwd(), *map(str, _added(environment))]  # as `python -m` has it
 
 
