@@ -148,7 +148,7 @@ def call(
 
 def shortened(params: str) -> str:
     """Return the text of a params.yaml whose runs do the same in less time: two epochs, narrow
-    profiles of routers and regressions, one size of batches.
+    profiles of routers and regressions, one size of batches, one thread.
     """
     text = params
     for pattern, short in (
@@ -156,6 +156,7 @@ def shortened(params: str) -> str:
         (r"width: 1400 ", "width: 100 "),
         (r"widest: 4096 ", "widest: 200 "),
         (r"batches: \[[\d, ]+\]", "batches: [20]"),
+        (r"threads: \d+", "threads: 1"),
     ):
         text, found = re.subn(pattern, short, text)
         assert found, pattern
