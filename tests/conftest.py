@@ -18,7 +18,11 @@ os.environ.setdefault(
 os.environ.setdefault(
     "OMP_WAIT_POLICY", "PASSIVE"
 )  # as the command line has it, and before anything imports torch
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # one worker of these tests per core: more threads than cores wait for each other
 REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.append(str(Path(__file__).parent))  # helpers import each other by their names
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +53,17 @@ def support() -> ModuleType:
     return _beside("support")
 
 
+@pytest.fixture
+def quick_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the process that reads a file in a foreign format find its libraries loaded."""
+    import warm
+
+    from taamctl.importing import guarded
+
+    if warm.can_become(warm.nursery_environment()):
+        monkeypatch.setattr(guarded, "_launch", warm.read_guarded)
+
+
 @pytest.fixture(scope="session")
 def made_up() -> ModuleType:
     """Return the module that makes up evaluations."""
@@ -68,12 +83,5 @@ def browser() -> Iterator[object]:
 
 @pytest.fixture(scope="session")
 def script() -> Callable[[str], ModuleType]:
-    """Return what imports a script of this folder by its name; scripts import each other so."""
-
-    def load(name: str) -> ModuleType:
-        folder = str(Path(__file__).parent)
-        if folder not in sys.path:
-            sys.path.append(folder)
-        return importlib.import_module(name)
-
-    return load
+    """Return what imports a script of this folder by its name."""
+    return importlib.import_module

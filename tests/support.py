@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
+import warm
 
 if TYPE_CHECKING:
     import torch
@@ -53,11 +57,25 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PATH": path, "OMP_NUM_THREADS": "1", **changes}
 
 
+def with_commands(folder: Path, **changes: str) -> dict[str, str]:
+    """Return this environment, in which the shell finds commands that start at once in a new
+    folder; they cannot be killed.
+    """
+    made = environment(**changes)
+    if shutil.which("taamctl", path=made["PATH"]) != str(Path(sys.executable).parent / "taamctl"):
+        pytest.skip("taamctl is not installed beside this Python")
+    if warm.can_become(made):
+        made["PATH"] = os.pathsep.join([str(warm.commands(folder)), made["PATH"]])
+    return made
+
+
 def taamctl(folder: Path, *arguments: str, prefix: tuple[str, ...] = (), **options: Any) -> Result:
     """Run `taamctl ARGUMENTS` in `folder` with stdin closed, to its end; `prefix` is a command
     that runs another one.
     """
     options = {"stdin": subprocess.DEVNULL, "env": environment(), **options}
+    if not prefix and set(options) == {"stdin", "env"} and warm.can_become(options["env"]):
+        return Result(*warm.run(("taamctl", *arguments), folder, options["env"], LIMIT))
     done = subprocess.run(
         [*prefix, *TAAMCTL, *arguments],
         cwd=folder,
@@ -130,7 +148,7 @@ def call(
 
 def shortened(params: str) -> str:
     """Return the text of a params.yaml whose runs do the same in less time: two epochs, narrow
-    profiles of routers and regressions, one size of batches.
+    profiles of routers and regressions, one size of batches, one thread.
     """
     text = params
     for pattern, short in (
@@ -138,6 +156,7 @@ def shortened(params: str) -> str:
         (r"width: 1400 ", "width: 100 "),
         (r"widest: 4096 ", "widest: 200 "),
         (r"batches: \[[\d, ]+\]", "batches: [20]"),
+        (r"threads: \d+", "threads: 1"),
     ):
         text, found = re.subn(pattern, short, text)
         assert found, pattern

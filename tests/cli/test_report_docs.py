@@ -37,7 +37,7 @@ def said(folder: Path, environment: dict[str, str], lines: list[str]) -> str:
 def test_the_page_of_the_report_is_run(tmp_path: Path, support: ModuleType) -> None:
     lines = commands("report-page.md")
     quick = [f"{line} --set train.threads=1" if " run " in line else line for line in lines]
-    text = said(tmp_path, support.environment(), quick)
+    text = said(tmp_path, support.with_commands(tmp_path / "commands"), quick)
     (promised,) = re.findall(r"```text\n(.*?)```", page("report-page.md"), flags=re.DOTALL)
     assert promised.strip().rstrip(".") in text
     assert "Books" in text and "(new)" in text
@@ -83,7 +83,7 @@ def test_the_page_on_dvc_is_run_inside_git(tmp_path: Path, support: ModuleType) 
 def test_the_page_on_what_a_regression_keeps_is_run(tmp_path: Path, support: ModuleType) -> None:
     lines = [line for line in commands("memory-accuracy.md") if "rank=4" in line]
     assert len(lines) == 2
-    text = said(tmp_path, support.environment(), lines)
+    text = said(tmp_path, support.with_commands(tmp_path / "commands"), lines)
     assert "memory M" in text
     assert "analytic" in text
 
@@ -91,6 +91,6 @@ def test_the_page_on_what_a_regression_keeps_is_run(tmp_path: Path, support: Mod
 def test_the_page_on_upper_references_is_run(tmp_path: Path, support: ModuleType) -> None:
     quick = [f"{line} --set train.epochs=5" for line in commands("upper-references.md")]
     assert len(quick) == 2
-    text = said(tmp_path, support.environment(), quick)
+    text = said(tmp_path, support.with_commands(tmp_path / "commands"), quick)
     assert all(f"{name} " in text for name in ("joint", "joint_sign", "joint_sage"))
     assert "mixed" in text

@@ -114,18 +114,24 @@ class Session:
     A step may need what those above it left, so that a test of one runs those above it first.
     """
 
-    def __init__(self, folder: Path, steps: list[Step]) -> None:
+    def __init__(self, folder: Path, steps: list[Step], support: ModuleType) -> None:
         self.folder = folder
         self.steps = steps
+        self.shortened = support.shortened
         self.done: list[subprocess.CompletedProcess[str]] = []
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        self.environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
+        self.environment = support.with_commands(folder.parent / "commands", NO_COLOR="1")
 
     def run_to(self, position: int) -> subprocess.CompletedProcess[str]:
         """Return how the step at `position` ended."""
         for step in self.steps[len(self.done) : position + 1]:
             self.done.append(self.run(step))
+            if step.text.startswith("taamctl init"):
+                self.shorten(self.folder / step.folder / "params.yaml")
         return self.done[position]
+
+    def shorten(self, params: Path) -> None:
+        """Cut short the runs of a folder that has been set up."""
+        params.write_text(self.shortened(params.read_text(encoding="utf-8")), encoding="utf-8")
 
     def run(self, step: Step) -> subprocess.CompletedProcess[str]:
         """Run a shell line, or a piece of Python."""
@@ -143,8 +149,8 @@ class Session:
 
 
 @pytest.fixture(scope="module")
-def session(checkout: Path) -> Session:
-    return Session(checkout, STEPS)
+def session(checkout: Path, support: ModuleType) -> Session:
+    return Session(checkout, STEPS, support)
 
 
 def test_the_main_job_and_the_dag_are_among_the_commands_of_the_readme() -> None:
@@ -165,8 +171,10 @@ def test_the_step_runs(session: Session, position: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", SLOW)
-def test_a_page_runs_by_itself(page: str, tmp_path: Path) -> None:
-    session = Session(tmp_path, steps([page]))
+def test_a_page_runs_by_itself(page: str, tmp_path: Path, support: ModuleType) -> None:
+    folder = tmp_path / "page"
+    folder.mkdir()
+    session = Session(folder, steps([page]), support)
     for position, step in enumerate(session.steps):
         ended = session.run_to(position)
         assert ended.returncode == 0, f"{step.text}\n{ended.stderr[-2000:]}"

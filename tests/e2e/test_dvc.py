@@ -29,6 +29,7 @@ SMALL = (
     ("seeds: [1]", "seeds: [1]"),
     ("\n  epochs: 200", "\n  epochs: 3"),
     ("threads: 2", "threads: 1"),
+    ("pictures: true", "pictures: false"),
 )
 
 
@@ -97,14 +98,13 @@ def project(tmp_path_factory: pytest.TempPathFactory, support: ModuleType) -> Pr
     }
     made = Project(
         root,
-        support.environment(
-            DVC_NO_ANALYTICS="1", GIT_CEILING_DIRECTORIES=str(root.parent), **folders
+        support.with_commands(
+            root.parent / "commands",
+            DVC_NO_ANALYTICS="1",
+            GIT_CEILING_DIRECTORIES=str(root.parent),
+            **folders,
         ),
     )
-    if shutil.which("taamctl", path=made.environment["PATH"]) != str(
-        Path(sys.executable).parent / "taamctl"
-    ):
-        pytest.skip("taamctl is not installed beside this Python")
     made.edit(*SMALL)
     made.reproduce("first", support)
     made.reproduce("again", support)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,8 +68,11 @@ def environment(tmp_path: Path, support: ModuleType) -> Any:
         f"DVC_{name}": str(own / name.lower())
         for name in ("GLOBAL_CONFIG_DIR", "SYSTEM_CONFIG_DIR", "SITE_CACHE_DIR")
     }
-    return support.environment(
-        DVC_NO_ANALYTICS="1", GIT_CEILING_DIRECTORIES=str(tmp_path), **folders
+    return support.with_commands(
+        tmp_path / "commands",
+        DVC_NO_ANALYTICS="1",
+        GIT_CEILING_DIRECTORIES=str(tmp_path),
+        **folders,
     )
 
 
@@ -94,10 +96,6 @@ def test_a_new_folder_reproduces_and_follows_its_graph(
     tmp_path: Path, support: ModuleType, environment: Any
 ) -> None:
     pytest.importorskip("dvc")
-    if shutil.which("taamctl", path=environment["PATH"]) != str(
-        Path(sys.executable).parent / "taamctl"
-    ):
-        pytest.skip("taamctl is not installed beside this Python")
     folder = tmp_path / "shop"
     _imported.write(folder / "data" / "shop.h5", graph(), {})
     done = support.taamctl(folder, *INIT)

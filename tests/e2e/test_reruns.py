@@ -44,8 +44,13 @@ class Folder:
     root: Path
     site: Path
     environment: dict[str, str]
+    support: ModuleType
 
     def run(self, *command: str) -> str:
+        if command[0] == "taamctl":
+            ended = self.support.taamctl(self.root, *command[1:], env=self.environment)
+            assert ended.code == 0, ended
+            return str(ended.out + ended.err)
         done = subprocess.run(
             [sys.executable, "-m", *command],
             cwd=self.root,
@@ -54,11 +59,11 @@ class Folder:
             check=False,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if command[0] == "dvc" else subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             timeout=600,
         )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return done.stdout if command[0] == "dvc" else done.stdout + (done.stderr or "")
+        assert done.returncode == 0, done.stdout
+        return done.stdout
 
     def stale(self) -> Stale:
         """Return what `taamctl run` would make again of itself, not after another stage."""
@@ -104,14 +109,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory, support: ModuleType) -> Fol
         f"DVC_{name}": str(base / "dvc-home" / name.lower())
         for name in ("GLOBAL_CONFIG_DIR", "SYSTEM_CONFIG_DIR", "SITE_CACHE_DIR")
     }
-    environment = support.environment(
-        PYTHONPATH=str(site), DVC_NO_ANALYTICS="1", GIT_CEILING_DIRECTORIES=str(base), **own
+    environment = support.with_commands(
+        base / "commands",
+        PYTHONPATH=str(site),
+        DVC_NO_ANALYTICS="1",
+        GIT_CEILING_DIRECTORIES=str(base),
+        **own,
     )
-    scripts = shutil.which("taamctl", path=environment["PATH"])
-    if scripts != str(Path(sys.executable).parent / "taamctl"):
-        pytest.skip("taamctl is not installed beside this Python")
     _imported.write(root / "data" / "shop.h5", graph(0), {})
-    made = Folder(root, site, environment)
+    made = Folder(root, site, environment, support)
     methods = [word for name in METHODS for word in ("--method", name)]
     settings = ("train.epochs=2", "train.threads=1", "report.pictures=false")
     sets = [word for setting in settings for word in ("--set", setting)]

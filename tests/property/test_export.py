@@ -21,6 +21,7 @@ from taamctl.graph.canonical import adjacency_from_edges
 from taamctl.importing.node_ids import id_text
 from taamctl.importing.words import NO_LABEL
 
+pytestmark = pytest.mark.usefixtures("quick_readers")
 TABLES = ("csv", "parquet")
 DRAWS = 15
 PLAIN = ("a", "b", "c", "node 1", "p53", "Zürich", "x_1", "café", "東京", "🙂")

@@ -293,6 +293,8 @@ def test_a_run_from_the_command_line_flushes_in_every_thread(tmp_path: Path) -> 
         "1",
         "--set",
         "train.epochs=30",
+        "--set",
+        "report.pictures=false",
         "--quiet",
     )
     program = f"""

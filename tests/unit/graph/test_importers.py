@@ -26,6 +26,7 @@ assert spec_of is not None and spec_of.loader is not None
 formats = importlib.util.module_from_spec(spec_of)
 sys.modules[spec_of.name] = formats
 spec_of.loader.exec_module(formats)
+pytestmark = pytest.mark.usefixtures("quick_readers")
 Spec, WRITERS, ALL, TABLES = formats.Spec, formats.WRITERS, formats.ALL, formats.TABLES
 
 

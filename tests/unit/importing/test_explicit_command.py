@@ -30,6 +30,8 @@ formats = importlib.util.module_from_spec(spec_of)
 sys.modules[spec_of.name] = formats
 spec_of.loader.exec_module(formats)
 
+pytestmark = pytest.mark.usefixtures("quick_readers")
+
 
 def node_link(spec: Any, folder: Path) -> list[Path]:
     """Write a graph as networkx writes JSON."""
