@@ -62,8 +62,8 @@ def finish(client: Client, doing: str, units: Sequence[Unit]) -> None:
 
     Raises:
         TaamctlError: an input is not there, a unit needs more memory than a worker may have, a
-            worker differs from this process or does not see
-            what it is to read, what a unit refuses, or workers die over one unit again and again.
+            worker differs from this process or does not see what it is to read, what a unit
+            refuses, or workers die over one unit again and again.
     """
     needs = {at: _needs(unit) for at, unit in enumerate(units) if not _is_there(unit)}
     for at in needs:
@@ -90,7 +90,12 @@ def _is_there(unit: Unit) -> bool:
     """
     for job in unit.jobs:
         input_gate.require(unit.context, unit.read(job))
-    return all(is_current(unit.context, job) for job in unit.jobs)
+    return all(_is_made(unit.context, job) for job in unit.jobs)
+
+
+def _is_made(context: Context, job: Job) -> bool:
+    """Tell the same of one job; what it reads may still have to be taken from another tree."""
+    return all(path.is_file() for path, _ in job.inputs) and is_current(context, job)
 
 
 def _needs(unit: Unit) -> Needs:

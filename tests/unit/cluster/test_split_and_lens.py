@@ -111,6 +111,11 @@ def test_workers_split_and_look_as_this_process_does(
     walk.split(there)
     assert sum(" reused " in line for line in lines) == 2 + 8 + 2
 
+    layout = replace(there.layout, root=Path("there/compare/again"), home=Path("there"))
+    walk.to_eval(replace(there, layout=layout), client)  # takes what another tree has
+    taken = {name: data for name, data in local.items() if "lens" not in name}
+    assert files("there/compare/again") == taken
+
     small = within_memory._beside(replace(here, force=True, max_memory=700 * MIB), 2)
     words = (
         "lens mine/finetune needs about .* on a worker, --max-memory 700 MiB leaves 2 of them 140"
