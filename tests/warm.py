@@ -56,6 +56,7 @@ def can_become(environment: Mapping[str, str]) -> bool:
 def _steered(environment: Mapping[str, str]) -> bool:
     """Tell whether a folder of PYTHONPATH steers Python's start or takes a library's place."""
     names = ("sitecustomize.py", *(name.partition(".")[0] for name in LIBRARIES))
+    names += tuple(f"{name}.py" for name in names)
     return any((folder / name).exists() for folder in _added(environment) for name in names)
 
 
@@ -87,6 +88,7 @@ def address(*more: str) -> str:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=nursery_environment(),
+        start_new_session=True,
     )
     atexit.register(_end, nursery, path)
     assert nursery.stdout is not None and nursery.stdout.read(1), "the nursery did not start"
@@ -97,7 +99,10 @@ def _end(nursery: subprocess.Popen[bytes], path: str) -> None:
     """End a nursery: it ends with its stdin."""
     assert nursery.stdin is not None
     nursery.stdin.close()
-    nursery.wait()
+    try:
+        nursery.wait(timeout=5)
+    except subprocess.TimeoutExpired:  # a command that hangs
+        os.killpg(nursery.pid, signal.SIGKILL)
     shutil.rmtree(Path(path).parent)
 
 

@@ -213,11 +213,16 @@ def _require_left(grown: Grown, position: int, labels: Array) -> None:
     counts = np.bincount(labels, minlength=len(task.classes))
     empty = [name for name, count in zip(task.classes, counts, strict=True) if not count]
     if empty:
+        how = (
+            f"remove the whole task: taamctl bank remove {quote(str(grown.folder))} {task.number} "
+            "--purge"
+        )
+        if grown.config.bank.edges == "all" and len(grown.now.tasks) > 1:
+            how = "teach a new bank without them: rows of other tasks have seen the whole class"
         raise TaamctlError(
             f"{', '.join(empty)} would have no node left in task {task.number}; nothing was "
             "forgotten",
-            f"remove the whole task: taamctl bank remove {quote(str(grown.folder))} {task.number} "
-            "--purge",
+            how,
         )
 
 

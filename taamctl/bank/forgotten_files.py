@@ -49,12 +49,17 @@ def touched_files(folder: Path, keys: Array) -> Touched:
     known: set[bytes] = set()
     holding: set[str] = set()
     first = NEVER
+    tasks: set[str] = set()
     for file, trained, found in _records(folder, there, wanted):
         known |= found
         if found:
             holding.add(file)
         if found & trained:
             first = min(first, store.number_of(file))
+            tasks.add(_task_of(file))
+    # a file of such a task that is gone may have had them before any that is left
+    gone = [f for f in store.listed(folder) if _task_of(f) in tasks and f not in there]
+    first = min([first, *map(store.number_of, gone)])
     later = {
         file for file in there if store.number_of(file) >= first and not file.startswith("shared-")
     }
@@ -70,6 +75,11 @@ def _records(
             record = task_file.read_known(folder / file)
             trained = {key.tobytes() for key in record.key[record.part == TRAIN]}
             yield file, trained, {key.tobytes() for key in record.key} & wanted
+
+
+def _task_of(file: str) -> str:
+    """Return what the names of all files of one task end with."""
+    return file.rpartition("-")[2]
 
 
 def _there(folder: Path) -> list[str]:

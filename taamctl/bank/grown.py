@@ -217,9 +217,12 @@ def recalibrated(grown: Grown, task: TaskState, group: Group, solved: router.Rou
 
 
 def _propagated(grown: Grown, ids: Array, y: Array, more: Iterable[int] = ()) -> Part:
-    """Propagate some nodes of the graph as those of one part."""
+    """Propagate some nodes of the graph as those of one part: nodes of a context are no neighbours
+    here, as they are none where the whole graph is given, and may be those to forget.
+    """
     place, config = grown.place, grown.config
-    return propagated(place.source, place.adjacency, ids, y, config, place.norm, more, place.room)
+    alone = replace(place.source, context=0)
+    return propagated(alone, place.adjacency, ids, y, config, place.norm, more, place.room)
 
 
 def solved_anew(grown: Grown, changed: Mapping[int, TaskState]) -> router.Router:

@@ -85,9 +85,10 @@ def propagated(
     step = 4 * COPIES * len(seen)
     whole = 4 * shape[0] * shape[1] * (1 + len(wanted)) + step * min(shape[1], BLOCK)
     columns = room.columns(whole, step)
-    files = ExitStack()
-    hops = {j: files.enter_context(room.matrix(shape, np.float32, columns)) for j in wanted}
-    x = files.enter_context(in_room(room, source.graph.features, seen, norm, columns))
-    write_hops(BACKENDS[config.precompute.backend](operator), x, hops)
+    with ExitStack() as opened:  # closed here only where something fails
+        hops = {j: opened.enter_context(room.matrix(shape, np.float32, columns)) for j in wanted}
+        x = opened.enter_context(in_room(room, source.graph.features, seen, norm, columns))
+        write_hops(BACKENDS[config.precompute.backend](operator), x, hops)
+        files = opened.pop_all()
     stored = {j: StoredRows(z) for j, z in hops.items()}
     return Part(StoredRows(x), operator, stored, torch.from_numpy(y), files)

@@ -72,5 +72,8 @@ class Sights:
 
     def _between(self, known: Array, new: Array) -> Sight:
         """Return the subgraphs of known nodes, and of those that are left of them and new ones."""
+        before = self.place.part(known)
+        if not (len(new) or self.gone[known].any()):
+            return Sight(before, before)
         after = np.sort(np.concatenate([known[~self.gone[known]], new]))
-        return Sight(self.place.part(known), self.place.part(after))
+        return Sight(before, self.place.part(after))

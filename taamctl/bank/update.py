@@ -185,25 +185,32 @@ def _work(
     _, whole, whole_val = group_of(grown, position, record)
     task = grown.task(position)
     assert task.exact is not None
-    state, replaced, prototype = task.exact(), 0, True
+    state, replaced, prototype, then = task.exact(), 0, True, None
     if len(new) or whole or sights.reaches(position):
         change = _change(grown, position, sights.of(position), new, whole=whole)
         then = earlier(position) if whole else None
         made = applied(grown.place, state, change, grown.name(position), then)
         state, replaced, prototype = made.state, made.replaced, made.prototype
     behind = _behind(task, record, whole=whole, whole_val=whole_val)
-    if not (len(new) or len(new_val) or replaced or behind):
+    if not any((len(new), len(new_val), replaced, behind)):
         return None
     state = _with_val(grown, state, new_val)
     task = with_state(task, state, grown.config)
     group, _, _ = group_of(grown, position, state.record)
-    if whole:
+    if whole and _is_old(new, then, behind=behind):
         task = refitted(grown, position, task, group, progress)
     told = TaskUpdate(
         grown.now.tasks[position].number,
         *(len(new), len(new_val), replaced, whole, whole_val, prototype),
     )
     return Work(told, task, group)
+
+
+def _is_old(new: Array, then: Earlier | None, *, behind: bool) -> bool:
+    """Tell whether a task's own model has seen other nodes than the task has now, or others'
+    features and edges. Rows of sums that were exchanged for nodes of other tasks are not its own.
+    """
+    return len(new) > 0 or behind or then is not None
 
 
 def _behind(task: TaskState, record: NodeRecord, *, whole: bool, whole_val: bool) -> bool:

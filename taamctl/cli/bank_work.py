@@ -29,12 +29,12 @@ def work_of(
         beside: how many of the nodes are those of a context.
     """
     share, matrices = _new(config, graph, per_task)
+    neighbours = beside / max(1, graph.nodes)
     if wide:
         share, matrices = _known(now, graph, beside)
-    elif config.bank.edges == "all":
-        matrices += len(now.classes)
-    if config.bank.edges == "all":
-        share = 1.0  # rows see the nodes of all tasks
+    if config.bank.edges == "all":  # rows see all tasks, and all tasks may change
+        neighbours = 1.0
+        matrices = max(matrices, matrices * (not wide) + len(now.classes))
     most = config.bank.val_rows
     new = min(most * _tasks(graph, per_task), int(config.split.val * graph.nodes))
     kept = new + sum(min(most, task.val) for task in now.tasks)
@@ -45,7 +45,7 @@ def work_of(
         matrices,
         config.has_experts,
         COPIES * kept,
-        beside / max(1, graph.nodes),
+        neighbours,
     )
 
 

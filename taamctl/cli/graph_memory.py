@@ -13,7 +13,10 @@ from taamctl.cli.one_graph import OneGraph, own_params
 from taamctl.core.data_set import data_set
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from taamctl.planning.counts import Graph
+    from taamctl.prequential.stream_options import StreamOptions
     from taamctl.propagation.room import Room
     from taamctl.runtime.job import Context
 
@@ -85,7 +88,7 @@ def _with_context(graph: Graph, named: OneGraph) -> Graph:
     return replace(graph, nodes=nodes, stored=stored, joined=other.joined)
 
 
-def require_replays(context: Context) -> None:
+def require_replays(context: Context, options: StreamOptions) -> None:
     """Refuse data sets whose replay does not fit into the context's limit."""
     if context.max_memory is None:
         return
@@ -93,13 +96,26 @@ def require_replays(context: Context) -> None:
     from taamctl.params.precompute_params import PrecomputeParams
     from taamctl.params.run_params import RunParams
     from taamctl.planning import counts, graph_need
-    from taamctl.prequential.stream_options import SNAPSHOTS
 
     router = context.params.section(BankParams).router
     hops = {context.params.section(PrecomputeParams).hops, *router.hops}
+    read = len(hops) * _share_read(context.params.section(RunParams).methods, options)
     for name in context.params.section(RunParams).datasets:
         graph = counts.of_dataset(context, name)
-        # rows are read a snapshot at a time; the sums are those of every class
-        read = len(hops) / SNAPSHOTS
+        # the sums are those of every class
         work = graph_need.GraphWork(1.0, read, router, graph.classes, experts=False)
         graph_need.require("the replay of", graph, work, context.max_memory)
+
+
+def _share_read(methods: Iterable[str], options: StreamOptions) -> float:
+    """Return the share of the nodes whose rows are in memory at once: those of a snapshot, those
+    that are held back, or all that are shown, where something is learned from them again.
+    """
+    from taamctl.prequential import choose_follower
+
+    if any(choose_follower.learns_again(method, options) for method in methods):
+        return 1.0 - options.held
+    snapshot = 1.0 / options.count
+    if options.snapshots is None and options.every is not None:
+        snapshot = 1.0  # of a span nobody knows how many nodes it has
+    return max(snapshot, options.held)

@@ -80,7 +80,7 @@ def command(
 
     options = StreamOptions(snapshots, span(every), times, draw, held, unknown, experts, old_rows)
     context = make_context(grid, settings, writing, check_methods=True, profile=profile)
-    graph_memory.require_replays(context)
+    graph_memory.require_replays(context, options)
     paths = stream_files.run(context, options)
     if as_json:
         found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from taamctl.runtime.job import Context
 
 PATIENCE = 6  # seconds to reach a scheduler
+START = 120  # seconds for workers to start
+NO_WORKER = "120s"  # that work waits while no worker is there
 
 
 @contextmanager
@@ -35,9 +37,8 @@ def connect(context: Context, scheduler: str | None, workers: int) -> Iterator[A
             the context does not wait.
     """
     _require_dask()
-    logging.getLogger("distributed").setLevel(
-        logging.CRITICAL
-    )  # what matters is told here, in words
+    for name in ("distributed", "distributed.client"):  # the second has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is told here, in words
     if scheduler is None:
         with _started(workers) as client:
             yield client
@@ -63,6 +64,8 @@ def _started(workers: int) -> Iterator[Any]:
         {
             "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
             "distributed.worker.multiprocessing-method": "spawn",
+            # a worker that died is started again; where none can be, work would wait for ever
+            "distributed.scheduler.no-workers-timeout": NO_WORKER,
         }
     )
     with settings, ExitStack() as stack:
@@ -78,7 +81,13 @@ def _started(workers: int) -> Iterator[Any]:
                 )
             )
             client = stack.enter_context(Client(cluster, set_as_default=False))
-        client.wait_for_workers(workers)
+        try:
+            client.wait_for_workers(workers, timeout=START)
+        except TimeoutError:
+            raise TaamctlError(
+                f"not all of {workers} workers started within {START} s",
+                "start fewer: --workers N; their need of memory is told by --max-memory",
+            ) from None
         yield client
 
 

@@ -10,7 +10,7 @@ import os
 import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ UNITS = (
     "taamctl.cluster.column_unit",
     "taamctl.cluster.stage_units",
     "taamctl.cluster.run_units",
+    "taamctl.pipeline.walk",
+    "taamctl.pipeline.lens_walk",
 )
 SHOWN = 5  # workers named in one message
 OUTPUTS = "the folder of --outputs has to be on a disk that all workers share, under the same path"
@@ -125,6 +127,7 @@ def code_digest(stage: str, plugins: tuple[tuple[str, str], ...]) -> str:
     return hashlib.sha256(json.dumps(code, sort_keys=True).encode()).hexdigest()
 
 
+@cache
 def versions() -> tuple[tuple[str, str], ...]:
     """Return the versions of Python and of the libraries that can change a number, without
     importing them.

@@ -67,8 +67,10 @@ def finish(client: Client, doing: str, units: Sequence[Unit]) -> None:
     """
     needs = {at: _needs(unit) for at, unit in enumerate(units) if not _is_there(unit)}
     for at in needs:
-        for job in units[at].jobs:
-            units[at].context.admit(units[at].context, job)
+        unit = units[at]
+        for job in unit.jobs:
+            if not _is_made(unit.context, job):
+                unit.context.admit(unit.context, job)
     if needs:
         every = dict.fromkeys(each for unit in needs.values() for each in unit)
         probe.require_everywhere(client, every)
@@ -140,7 +142,8 @@ def _portable(context: Context) -> Context:
     """Return what of a context goes to another machine: paths in full, nobody who listens."""
     layout = _absolute(context.layout)
     root = resolve(context.data_root).absolute()
-    return Context(context.params, layout, root, force=context.force, wait=context.wait)
+    force, wait, began = context.force, context.wait, context.began
+    return Context(context.params, layout, root, force=force, wait=wait, began=began)
 
 
 def _absolute(layout: Layout) -> Layout:
@@ -154,8 +157,9 @@ def _absolute(layout: Layout) -> Layout:
 
 def _require_seen(unit: Unit) -> None:
     """Refuse to do here what a worker has done where this process does not see it."""
+    here = replace(unit.context, force=False)
     for job in unit.jobs:
-        if not job.outputs[0].is_file():
+        if not _is_made(here, job):
             raise TaamctlError(
                 f"a worker wrote {job.outputs[0].absolute()}, but it is not here", probe.OUTPUTS
             )

@@ -16,8 +16,12 @@ def result_of(future: Any, label: str) -> Any:
         TaamctlError: what the unit itself raised; or its workers died again and again, or the
             cluster is gone.
     """
+    from distributed import scheduler
     from distributed.scheduler import KilledWorker
 
+    # the second was split off the first in a later version of Dask
+    names = ("NoValidWorkerError", "NoWorkerError")
+    nobody = tuple(getattr(scheduler, name) for name in names if hasattr(scheduler, name))
     try:
         return future.result()
     except KilledWorker as error:
@@ -27,6 +31,12 @@ def result_of(future: Any, label: str) -> Any:
             f"{error.last_worker.address}",
             "most often the memory of a worker is too small for it: start workers with more (their "
             "logs say); run the same command again to go on",
+        ) from None
+    except nobody:
+        raise TaamctlError(
+            f"{label}: there is no worker left that could do it",
+            "most often their memory is too small; run the same command again to go on: what is "
+            "finished is kept",
         ) from None
     except CancelledError:
         raise TaamctlError(

@@ -24,6 +24,16 @@ class TaamctlError(Exception):
         super().__init__(self.message)
         self.hint = hint
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what it is made again from in another process, whatever a kind of it adds."""
+        return _remade, (type(self), vars(self))
+
+
+def _remade(kind: type[TaamctlError], values: dict[str, object]) -> TaamctlError:
+    made = kind.__new__(kind, values["message"])
+    made.__dict__.update(values)
+    return made
+
 
 def _clipped(message: str) -> str:
     """Return a message without the middle of a line that nobody can read."""

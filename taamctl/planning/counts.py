@@ -348,6 +348,7 @@ def _made_from(split: Path, imported: Path) -> bool:
     try:
         record = read_json(provenance.sidecar_of(split))
         digest = record["key"]["raw"][imported.name]
-        return bool(digest == provenance.digest_of(imported, record["raw"].get(str(imported))))
+        stamp = provenance.stamp_of(record["raw"], imported)
+        return bool(digest == provenance.digest_of(imported, stamp))
     except (KeyError, TypeError, AttributeError, OSError, TaamctlError):
         return False

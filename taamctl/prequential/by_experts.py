@@ -48,6 +48,11 @@ class ByExperts:
         """Return the hops of the models and of the router."""
         return self._router.hops | {self._hop}
 
+    @property
+    def renews(self) -> bool:
+        """Tell whether the router's old rows are exchanged."""
+        return self._router.renews
+
     def learn(self, news: News) -> None:
         """Add the fresh nodes to the router, and learn the tasks that they touch."""
         self._router.learn(news)

@@ -29,6 +29,11 @@ class ByOneNet:
         """Return the hop of H."""
         return frozenset((self._hop,))
 
+    @property
+    def renews(self) -> bool:
+        """Tell that only shown labels are learned."""
+        return False
+
     def learn(self, news: News) -> None:
         """Train on the fresh nodes, or on all."""
         known = news.fresh

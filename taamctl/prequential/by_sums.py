@@ -37,6 +37,11 @@ class BySums:
         """Return the hops of a profile."""
         return frozenset(self.params.hops)
 
+    @property
+    def renews(self) -> bool:
+        """Tell whether old rows are exchanged."""
+        return self._now
+
     def learn(self, news: News) -> None:
         """Add the fresh nodes, or begin again with all nodes as they lie now; and solve."""
         if self._now:

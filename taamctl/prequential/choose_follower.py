@@ -18,6 +18,7 @@ from taamctl.prequential.by_experts import ByExperts
 from taamctl.prequential.by_one_net import ByOneNet
 from taamctl.prequential.by_sums import BySums
 from taamctl.prequential.follower import Follower
+from taamctl.prequential.stream_options import StreamOptions
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,15 @@ def has_sums(method: str) -> bool:
     """Tell whether a method decides by sums, alone or before the models of tasks."""
     way = WAYS.get(method_class(method).facts.family)
     return way in (_Stream.sums, _Stream.experts)
+
+
+def learns_again(method: str, options: StreamOptions) -> bool:
+    """Tell whether a method learns from nodes again that it was shown before."""
+    if options.old_rows == "now" and has_sums(method):
+        return True
+    if options.experts == "retrain" and has_experts(method):
+        return True
+    return method_class(method).facts.sees == "all"
 
 
 def require(method: str) -> None:

@@ -53,6 +53,10 @@ class Follower(Protocol):
     def hops(self) -> frozenset[int]:
         """Return the hops of the rows that it looks at."""
 
+    @property
+    def renews(self) -> bool:
+        """Tell whether it learns in snapshots that show no label too, as rows are others then."""
+
     def learn(self, news: News) -> None:
         """Learn what a snapshot brought."""
 

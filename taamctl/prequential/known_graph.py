@@ -103,10 +103,14 @@ class WholeGraph:
         step = 4 * COPIES * n
         whole = 4 * n * f * (1 + len(hops)) + step * min(f, BLOCK)
         columns = self.room.columns(whole, step)
-        files = ExitStack()
-        out = {j: files.enter_context(self.room.matrix((n, f), np.float32, columns)) for j in hops}
-        with in_room(self.room, self.features, nodes, "none", columns) as x:
-            write_hops(BACKENDS[params.backend](operator), x, out)
+        with ExitStack() as opened:  # closed here only where something fails
+            made = (
+                opened.enter_context(self.room.matrix((n, f), np.float32, columns)) for _ in hops
+            )
+            out = dict(zip(hops, made, strict=True))
+            with in_room(self.room, self.features, nodes, "none", columns) as x:
+                write_hops(BACKENDS[params.backend](operator), x, out)
+            files = opened.pop_all()
         deg = torch.from_numpy(operator.degree.astype(np.float32))
         rows = StoredHops({j: StoredRows(z) for j, z in out.items()}, deg)
         return KnownGraph(nodes, rows, files)

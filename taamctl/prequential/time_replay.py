@@ -23,7 +23,7 @@ from taamctl.prequential.known_graph import KnownGraph, WholeGraph
 # by how much of a rate's error the next share is changed, and how far it may go: chosen on three
 # draws of four graphs
 STEP = 0.25
-LEAST, MOST = 0.2, 0.5  # of the share that was asked for; of all answers
+LEAST = 0.2  # of the share that was asked for; at most halfway to all answers
 NEVER = -np.inf  # how unsure an answer has to be while nothing is known of usual answers
 
 
@@ -153,7 +153,7 @@ class Replay:
             answers.sure[asked] = sure
             answers.unknown[asked] = sure < self._too_unsure(t, answers)
         news = self._news(t, known)
-        if len(news.fresh.y):
+        if len(news.fresh.y) or model.renews:
             model.learn(news)
         held = arrivals.held
         old = np.flatnonzero(arrivals.snapshot[held] <= t)
@@ -200,6 +200,7 @@ class Replay:
                 continue
             if judged:  # the first of them had no threshold
                 share += STEP * (self.false_alarms - float(answers.unknown[now].mean()))
-                share = min(max(share, LEAST * self.false_alarms), MOST)
+                low, high = LEAST * self.false_alarms, (1 + self.false_alarms) / 2
+                share = min(max(share, low), high)
             judged = True
         return share

@@ -48,9 +48,7 @@ def source_key(job: Job, record: Record = NOTHING) -> Key:
     stamps = record.get("raw", {})
     raw = {}
     for path in job.raw:
-        # On a cluster the path was written in full.
-        stamp = stamps.get(str(path), stamps.get(str(path.absolute())))
-        raw[path.name] = provenance.digest_of(path, stamp)
+        raw[path.name] = provenance.digest_of(path, provenance.stamp_of(stamps, path))
     code, libraries = _code(job, record)
     used = [name for name in libraries if name not in job.unused]
     return {

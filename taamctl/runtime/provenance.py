@@ -82,6 +82,11 @@ def stamp(path: Path) -> dict[str, Plain]:
     return {"sha256": sha256(path), "size": before.st_size, "mtime_ns": before.st_mtime_ns}
 
 
+def stamp_of(stamps: Mapping[str, Plain], path: Path) -> Plain:
+    """Return what a record says of a raw file; on a cluster its path was written in full."""
+    return stamps.get(str(path), stamps.get(str(path.absolute())))
+
+
 def digest_of(path: Path, known: Plain = None) -> str:
     """Return a file's sha256, from its recorded stamp where size and modification time still
     agree.

@@ -115,6 +115,7 @@ def test_a_bank_is_upgraded_and_says_what_changed(folder: Path, support: ModuleT
         "manifest: format 1 to 2",
         "parameter bank.sums recorded: task",
         "parameter bank.val_rows recorded: 0",
+        "parameter bank.edges recorded: task",
         "parameter infer.router recorded: prototype",
     ]
     assert (done.code, done.out.splitlines()) == (0, changes)

@@ -181,10 +181,11 @@ def test_a_bank_is_upgraded_without_another_answer(entry: Entry) -> None:
     now, changes = bank_upgrade.upgrade(entry.bank)
     of_sums = "parameter bank.sums recorded: task"
     kept = "parameter bank.val_rows recorded: 0"
-    later = [of_sums, kept, "parameter infer.router recorded: prototype"]
+    edges = "parameter bank.edges recorded: task"
+    later = [of_sums, kept, edges, "parameter infer.router recorded: prototype"]
     expected = dict.fromkeys(("bank-2", "graph-3", "evaluation-2"), (3, later))
-    expected |= dict.fromkeys(("infer-3", "evaluation-3"), (3, [of_sums, kept]))
-    expected["infer-4"] = (2, [])
+    expected |= dict.fromkeys(("infer-3", "evaluation-3"), (3, [of_sums, kept, edges]))
+    expected["infer-4"] = (3, [edges])
     usual = (3, ["manifest: format 1 to 2", *later])
     assert (now.generation, changes) == expected.get(entry.name, usual)
     assert {path: path.read_bytes() for path in entry.bank.rglob("*.h5")} == files

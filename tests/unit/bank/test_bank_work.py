@@ -43,3 +43,23 @@ def test_the_rows_at_work_are_those_of_the_largest_task(tmp_path, config) -> Non
     beside = work_of(now, like, graph, wide=True, beside=150)
     assert beside.beside == 0.5
     assert np.isclose(beside.rows, 0.8 * (max(first, second) + known) / 300)
+
+
+def test_rows_that_see_all_tasks_have_all_nodes_beside_them(tmp_path, config) -> None:
+    labels = np.repeat(np.arange(4), 25)
+    none = CSR(np.zeros(101, np.int64), np.zeros(0, np.int32), None, (100, 100))
+    x = np.random.default_rng(0).random((100, 4), np.float32)
+    given = Given(arrival=np.array([0, 0, 1, 1]))
+    made = NodeGraph("g", none, x, labels, tuple("abcd"), (), given)
+    _imported.write(tmp_path / "own.h5", made, {"made": "here"})
+    graph = counts.of_file(tmp_path / "own.h5")
+    like = config("analytic", "bank.sums=class", "bank.edges=all")
+    store.create(tmp_path / "bank", like)
+    empty = store.current(tmp_path / "bank")
+    work = work_of(empty, like, graph)
+    assert (work.beside, work.sums) == (1.0, 2)
+    assert work.rows < 0.5
+    add.add(tmp_path / "bank", Source(made), per_task=2)
+    now = store.current(tmp_path / "bank")
+    assert work_of(now, like, graph).sums == 6
+    assert work_of(now, like, graph, wide=True).sums == 4

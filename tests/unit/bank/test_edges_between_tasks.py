@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from taamctl.bank import add, change, node_record, store
+from taamctl.bank import add, change, node_record, store, task_file, transfer
 from taamctl.bank.bank import load_bank
 from taamctl.bank.config import Config
 from taamctl.bank.forget import AGAIN, KEPT, forget
@@ -18,6 +18,7 @@ from taamctl.bank.graph_source import Source
 from taamctl.bank.update import update
 from taamctl.bank.verify import verify
 from taamctl.core.errors import TaamctlError
+from taamctl.core.outside import Outside
 from taamctl.core.types import Given, NodeGraph
 from taamctl.graph.canonical import adjacency_from_edges, from_scipy, to_scipy
 from taamctl.learning.kernels.class_sums import ClassSums, Rows, collect
@@ -133,22 +134,23 @@ def test_no_order_of_tasks_and_nodes_changes_a_bit(taught: Taught, graph, seed) 
 
 def test_a_node_changes_the_rows_of_another_task_that_it_links_to(taught: Taught, graph) -> None:
     whole = mixed(graph(CLASSES, per_class=30, seed=4), 4, links=30)
-    last = np.flatnonzero(whole.labels == 3)[-1]
+    val = node_record.drawn_for_val(node_record.names_of(whole), 42, 0.2)
+    last = np.flatnonzero((whole.labels == 3) & ~val)[-1]
+    first = np.flatnonzero((whole.labels == 0) & ~val)[0]
     links = to_scipy(whole.adjacency, np.int8).tolil()
-    first = np.flatnonzero(whole.labels == 0)[0]
     links[last, first] = links[first, last] = 1
     whole = replace(whole, adjacency=from_scipy(links.tocsr(), binary=True))
-    names = node_record.names_of(whole)
-    val = node_record.drawn_for_val(names, 42, 0.2)
     rest = np.flatnonzero(np.arange(120) != last)
     folder = taught("bank", [some(whole, rest)], "split.seed=42", "split.val=0.2")
-    before = load_bank(folder).manifest.tasks
+    before = load_bank(folder)
     done = {task.number: task for task in update(folder, Source(whole))}
-    assert same_sums(folder, taught("right", [whole]))
-    if not val[last]:
-        assert done[1].train == 0
-        assert done[1].replaced > 0
-        assert load_bank(folder).manifest.tasks[0].file != before[0].file
+    assert same_sums(folder, taught("right", [whole], "split.seed=42", "split.val=0.2"))
+    assert (done[1].train, done[2].train) == (0, 1)
+    assert done[1].replaced > 0
+    after = load_bank(folder)
+    assert after.manifest.tasks[0].file != before.manifest.tasks[0].file
+    then, now = (bank.task(0).state for bank in (before, after))
+    assert all(np.array_equal(now[name], then[name]) for name in then)  # its own model
 
 
 @pytest.mark.parametrize("count", [1, 12, 60])
@@ -167,8 +169,90 @@ def test_what_was_forgotten_is_in_the_rows_of_no_task(taught: Taught, graph, cou
     trained = [task.number for task in done.tasks if task.train]
     if trained == [2]:  # task 1 keeps its model, and its rows are others now
         assert told[1].replaced > 0
+    val = node_record.drawn_for_val(names, 42, 0.2)
+    first = [1 + int(label) // 2 for label in whole.labels[gone][~val]]
+    _require_gone(folder, names, min(first, default=99))
+
+
+def _require_gone(folder: Path, names: Sequence[str], since: int) -> None:
+    """Look into every file that is left: none knows the nodes, or is of a time when one did.
+
+    Args:
+        since: the generation in which the first of them was learned.
+    """
+    bank = load_bank(folder)
+    wanted = {key.tobytes() for key in node_record.keys_of(names, bank.shared.salt)}
     for path in (folder / "tasks").iterdir():
-        assert path.relative_to(folder).as_posix() not in done.deleted
+        record = task_file.read_known(path)
+        assert not wanted & {key.tobytes() for key in record.key}
+    left = [path.relative_to(folder).as_posix() for path in folder.rglob("*.h5")]
+    earlier = [file for file in left if file not in bank.manifest.files]
+    assert all(store.number_of(file) < since for file in earlier)
+
+
+def test_rows_that_saw_a_node_before_any_file_that_is_left_forget_it(taught: Taught, graph) -> None:
+    """The file of the generation in which it came is gone: forgetting another node took it."""
+    whole = mixed(graph(CLASSES, per_class=30, seed=3), 3)
+    folder = taught("has", [whole])
+    names = node_record.names_of(whole)
+    val = node_record.drawn_for_val(names, 42, 0.2)
+    links = to_scipy(whole.adjacency, np.int8)
+    to_first = (links @ (whole.labels < 2)) > 0
+    late = np.flatnonzero((whole.labels >= 2) & ~val & to_first)[0]
+    calm = np.flatnonzero((whole.labels >= 2) & val)[0]
+    forget(folder, Source(whole), [names[calm]])
+    done = forget(folder, Source(whole), [names[late]])
+    assert {task.number: task.replaced > 0 for task in done.tasks}[1]
+    left = np.setdiff1d(np.arange(whole.num_nodes), [late, calm])
+    assert same_sums(folder, taught("never", [some(whole, left)]))
+    _require_gone(folder, [names[late], names[calm]], since=2)
+    assert good(folder)
+
+
+def test_a_bank_that_was_exported_forgets_in_all_tasks(
+    taught: Taught, graph, tmp_path: Path
+) -> None:
+    """An export has the present files alone."""
+    whole = mixed(graph(CLASSES, per_class=30, seed=7), 7)
+    names = node_record.names_of(whole)
+    alone = np.flatnonzero(whole.labels == 3)[-3:]
+    first = np.setdiff1d(np.arange(whole.num_nodes), alone)
+    folder = taught("has", [some(whole, first)])
+    update(folder, Source(whole))
+    transfer.export(folder, tmp_path / "bank.tar")
+    restored = tmp_path / "restored"
+    transfer.restore(tmp_path / "bank.tar", restored)
+    val = node_record.drawn_for_val(names, 42, 0.2)
+    to_first = (to_scipy(whole.adjacency, np.int8) @ (whole.labels < 2)) > 0
+    gone = np.flatnonzero((whole.labels >= 2) & ~val & to_first)[:1]
+    forget(restored, Source(whole), [names[gone[0]]])
+    left = np.setdiff1d(np.arange(whole.num_nodes), gone)
+    assert same_sums(restored, taught("never", [some(whole, left)]))
+
+
+def test_a_model_learned_again_has_not_seen_what_the_context_holds(
+    tmp_path: Path, config: Callable[..., Config], graph
+) -> None:
+    """The node to forget lies in the context; a bank that was given the whole graph is the same."""
+    whole = mixed(graph(CLASSES, per_class=40, seed=8), 8)
+    old, new = np.arange(130), np.arange(130, 160)
+    banks = []
+    for name in ("context", "whole"):
+        banks.append(tmp_path / name)
+        store.create(banks[-1], config("linear_probe", "bank.sums=class"))
+        add.add(banks[-1], Source(whole), per_task=2)
+    ends = to_scipy(whole.adjacency, np.int8).tocoo()
+    out = (ends.row >= 130) & (ends.col < 130)
+    node_id = whole.given.node_id[ends.col[out]]
+    outside = Outside(ends.row[out] - 130, node_id, np.ones(out.sum(), bool))
+    late = Source(replace(some(whole, new), outside=outside))
+    forget(banks[0], late, ["n3"], context=Source(some(whole, old)))
+    forget(banks[1], Source(whole), ["n3"])
+    assert same_sums(*banks)
+    for k in range(2):
+        mine, right = (load_bank(folder).task(k) for folder in banks)
+        assert np.allclose(mine.reference, right.reference, atol=2e-3)
+        assert np.allclose(mine.quantiles, right.quantiles, atol=1e-3)
 
 
 def test_features_that_changed_are_exchanged_in_all_tasks(taught: Taught, graph) -> None:
@@ -195,7 +279,10 @@ def test_what_cannot_be_exact_is_refused_and_changes_nothing(taught: Taught, gra
     one = np.flatnonzero((whole.labels < 2) | (np.arange(120) >= 100))
     for call, said in (
         (lambda: update(folder, Source(some(whole, one))), "have other features or edges"),
-        (lambda: forget(folder, Source(some(whole, one)), ["n3"]), "lacks|other features"),
+        (
+            lambda: forget(folder, Source(some(whole, one)), ["n3"]),
+            "lacks nodes to learn again from|have other features",
+        ),
         (lambda: change.remove(folder, 1), "rows of the other tasks have seen nodes of task 1"),
     ):
         with pytest.raises(TaamctlError, match=said):

@@ -451,6 +451,18 @@ def test_a_lost_scheduler_is_told() -> None:
         unit_result.result_of(future, "task 1/2")
 
 
+def test_work_does_not_wait_for_ever_where_no_worker_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clusters, "NO_WORKER", "1s")
+    with clusters.connect(SimpleNamespace(), None, 1) as own:
+        own.cluster.scale(0)
+        sent = own.submit(sum, [1, 2], pure=False)
+        with pytest.raises(TaamctlError, match="task 1/2: there is no worker left") as caught:
+            unit_result.result_of(sent, "task 1/2")
+        assert "run the same command again" in caught.value.hint
+
+
 @pytest.mark.parametrize("address", ["nothing", "a stranger", "a worker", "no address"])
 def test_who_is_no_scheduler_is_told_within_seconds(
     address: str, client: Any, told: Path, tmp_path: Path

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import mmap
+import pickle
 import resource
 from types import SimpleNamespace
 
@@ -11,6 +12,8 @@ from taamctl.core import memory, registry
 from taamctl.core.errors import TaamctlError
 from taamctl.core.seeding import derive, torch_generator
 from taamctl.core.types import CSR, NodeGraph, Prediction, Task, TaskStream
+from taamctl.importing.bad_rows import BadRows
+from taamctl.importing.ways import Unclear
 
 
 def test_registry_lists_files_and_suggests_the_nearest() -> None:
@@ -81,3 +84,17 @@ def test_task_streams_are_contiguous() -> None:
 def test_predictions_need_every_scope() -> None:
     with pytest.raises(TaamctlError, match="needs the scopes all_seen, up_to_task, task_only"):
         Prediction({})
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TaamctlError("what", "how"),
+        BadRows("what", "how", [3, 1]),
+        Unclear("what", "how", ["--header yes"], "one"),
+    ],
+)
+def test_an_error_goes_to_another_process_as_it_is(error: TaamctlError) -> None:
+    made = pickle.loads(pickle.dumps(error))
+    assert type(made) is type(error)
+    assert (str(made), made.args, vars(made)) == (str(error), error.args, vars(error))

@@ -184,7 +184,7 @@ def propagate_a_unit(context: Any) -> None:
         "datasets", "synthetic", importlib.import_module("taamctl.datasets.synthetic").META.params
     )
     column_unit.propagate(
-        column_unit.Source(expected, "taamctl split", "synthetic", own, None),
+        column_unit.Source(expected, "taamctl split", (), "synthetic", own, None),
         context.params.section(PrecomputeParams),
         "none",
         0,

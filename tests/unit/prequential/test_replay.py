@@ -216,14 +216,20 @@ def test_sums_are_those_of_all_shown_nodes_as_they_were_shown(
     assert np.array_equal(wanted.cross, model.state()["cross"])
 
 
+@pytest.mark.parametrize("silent", [False, True], ids=["labels", "no label at the end"])
 @pytest.mark.parametrize("method", ["analytic", "linear_probe"])
 def test_exchanged_rows_are_those_of_the_graph_as_it_is(
     method: str,
+    silent: bool,
     timed: Callable[..., NodeGraph],
     prepared: Callable[..., Prepared],
     context: SimpleNamespace,
 ) -> None:
-    ready = prepared(timed(5))
+    graph = timed(5)
+    if silent:
+        late = graph.given.time > np.quantile(graph.given.time, 0.74)
+        graph = replace(graph, labels=np.where(late, -1, graph.labels))
+    ready = prepared(graph)
     ready = replace(ready, options=replace(ready.options, old_rows="now"))
     kept = Kept()
     answers(context, ready, method, kept)
@@ -282,9 +288,11 @@ def test_thresholds_hold_their_share_where_nothing_changes(
     assert replay._too_unsure(3, made) == pytest.approx(5.1, abs=0.03)
 
 
+@pytest.mark.parametrize("asked", [0.05, 0.6, 0.9])
 @pytest.mark.parametrize("drift", [-0.3, 0.0, 0.2])
 def test_the_rate_is_held_where_answers_drift(
     drift: float,
+    asked: float,
     timed: Callable[..., NodeGraph],
     prepared: Callable[..., Prepared],
     context: SimpleNamespace,
@@ -303,12 +311,12 @@ def test_the_rate_is_held_where_answers_drift(
     made = Answers.none(arrivals)
     made.sure[:] = np.random.default_rng(1).standard_normal(len(made.sure))
     made.sure[:] += drift * arrivals.snapshot
-    replay = Replay(arrivals, ready.graph, context.params.section(PrecomputeParams), 0.05)
+    replay = Replay(arrivals, ready.graph, context.params.section(PrecomputeParams), asked)
     for t in range(1, count):
         now = arrivals.snapshot == t
         made.unknown[now] = made.sure[now] < replay._too_unsure(t, made)
     late = arrivals.snapshot >= 10
-    assert made.unknown[late].mean() == pytest.approx(0.05, abs=0.01)
+    assert made.unknown[late].mean() == pytest.approx(asked, abs=max(0.01, asked / 10))
 
 
 @pytest.mark.parametrize("method", ["oracle", "ewc", "ergnn", "tpp", "taam_one_nsm", "joint_sage"])
