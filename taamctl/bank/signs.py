@@ -4,19 +4,26 @@ and the node's profile, which are put together and averaged over its neighbourho
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from taamctl.core.ranges import ranges
 from taamctl.core.types import CSR, Array
-from taamctl.graph.canonical import to_scipy
+from taamctl.propagation.operator import RANGE
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 SIGNS = ("gap", "distance", "doubt", "rarity")
 SHARP = 10.0  # the outputs times this are the posterior whose entropy is the doubt
 FAINT = 0.01  # of the mean square of a feature: what one that no node had counts as
 OWN = 0.2  # share of a node's own value in every step over the edges
 STEPS = 8
+KEPT = 16 * RANGE  # entries of a graph whose means are worked out once for all steps
 
 
 @dataclass(frozen=True)
@@ -97,13 +104,32 @@ def over_edges(values: Array, adjacency: CSR) -> Array:
     Args:
         values: [N] or [N, K] float64. adjacency: [N, N]; loops do not count.
     """
-    import scipy.sparse as sp
-
-    edges = to_scipy(adjacency, np.float64)
-    edges = (edges - sp.diags(edges.diagonal())).tocsr()
-    counts = np.asarray(edges.sum(1)).ravel()
-    mean = sp.diags(1 / np.maximum(counts, 1)) @ edges + sp.diags((counts == 0).astype(float))
+    kept = None
+    if adjacency.nnz <= KEPT:
+        kept = list(_means(adjacency))
     found = values
     for _ in range(STEPS):
-        found = OWN * values + (1 - OWN) * (mean @ found)
+        received = np.empty_like(found)
+        for low, high, alone, block in kept or _means(adjacency):
+            mean = block @ found
+            mean[alone] = found[low:high][alone]
+            received[low:high] = mean
+        found = OWN * values + (1 - OWN) * received
     return np.asarray(found)
+
+
+def _means(adjacency: CSR) -> Iterator[tuple[int, int, Array, csr_matrix]]:
+    """Yield (low, high, which of these rows have no edge, a float64 matrix that takes the means of
+    what they receive), a range of rows at a time: of a large graph no more is held.
+    """
+    import scipy.sparse as sp
+
+    for low, high in ranges(adjacency.indptr, RANGE):
+        rows = adjacency.rows(low, high)
+        data = np.ones(rows.nnz) if rows.data is None else rows.data.astype(np.float64)
+        row = np.repeat(np.arange(high - low), np.diff(rows.indptr))
+        data[rows.indices == row + low] = 0  # loops
+        counts = np.bincount(row, data, high - low)
+        data *= (1 / np.maximum(counts, 1))[row]
+        block = sp.csr_matrix((data, rows.indices, rows.indptr), shape=rows.shape)
+        yield low, high, counts == 0, block

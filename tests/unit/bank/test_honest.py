@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 
-from taamctl.bank import add, answers, change, honest_fit, store
+from taamctl.bank import add, answers, change, honest_fit, signs, store
 from taamctl.bank.bank import Bank, load_bank
 from taamctl.bank.config import Config
 from taamctl.bank.forget import forget
@@ -26,7 +27,7 @@ from taamctl.bank.signs import SIGNS, over_edges, posterior, signs_of
 from taamctl.bank.verify import verify
 from taamctl.core.errors import TaamctlError
 from taamctl.core.types import Given, NodeGraph
-from taamctl.graph.canonical import adjacency_from_edges
+from taamctl.graph.canonical import adjacency_from_edges, from_scipy
 from taamctl.learning.kernels import ridge
 
 MakeConfig = Callable[..., Config]
@@ -333,3 +334,27 @@ def test_a_set_that_too_few_nodes_can_vouch_for_holds_every_class(honest: Bank) 
         found = honest.predict(drawn("ab", 3, 2, nodes=5), sets=share)
         assert found.sets is not None
         assert bool(found.sets.all()) == every
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_means_over_edges_are_the_same_in_whatever_ranges(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed)
+    n = 60
+    dense = (rng.random((n, n)) < 0.05).astype(np.int8)
+    dense[seed] = 0  # receives nothing
+    values = rng.standard_normal((n, 3))
+    adjacency = from_scipy(scipy.sparse.csr_matrix(dense), binary=True)
+    at_once = over_edges(values, adjacency)
+    monkeypatch.setattr(signs, "RANGE", 20)
+    for kept in (0, 1 << 20):
+        monkeypatch.setattr(signs, "KEPT", kept)
+        assert over_edges(values, adjacency).tobytes() == at_once.tobytes()
+    edges = dense - np.diag(dense.diagonal())
+    counts = edges.sum(1, keepdims=True)
+    found = values
+    for _ in range(8):
+        mean = np.where(counts > 0, edges @ found / np.maximum(counts, 1), found)
+        found = 0.2 * values + 0.8 * mean
+    assert np.allclose(at_once, found)
