@@ -20,8 +20,8 @@ from taamctl.prequential.arrivals import Arrivals
 from taamctl.prequential.follower import Follower, Labelled, News
 from taamctl.prequential.known_graph import KnownGraph, WholeGraph
 
-# by how much of a rate's error the next share is changed, and how far it may go: chosen on three
-# draws of four graphs
+# by how much of a rate's error the next share is changed, and how far it may go: chosen on 16
+# replays of Citeseer, Photo, Computer and Debian by the closed form
 STEP = 0.25
 LEAST = 0.2  # of the share that was asked for; at most halfway to all answers
 NEVER = -np.inf  # how unsure an answer has to be while nothing is known of usual answers
